@@ -13,7 +13,7 @@
 static const int32_t rows_of_samples[CASE_SAMPLES] = {3, 0, 2, 1, 4, 2, 3};
 static const int32_t rows_of_rows[] = {1, 0, 2, 3, 1, 1, 0, 2, 1, 0, 3, 1, 1, 2, 0};
 
-/* What a counted domain is bound to, for the samples from `first` on. */
+/* Returns the numbers of rows to which a counted domain is bound, for the samples from `first` on. */
 static const int32_t *counts_of(const RelnRowDomain *d, ptrdiff_t first)
 {
     ptrdiff_t skip = 0;
@@ -185,7 +185,7 @@ static void bind(Case *c)
     case_bind_rows(c->ctx, c->graph, c->plan, 0);
 }
 
-/* The op in a function that captures its inputs, and a call of it. */
+/* Builds the op or, with `called`, a function that captures the inputs of the op, and a call of it. */
 static RelnNode *build_sample(Case *c, const RelnOp *op, int index, bool called)
 {
     RelnGraph *body = called ? reln_fn_begin(c->graph, "body") : NULL;
@@ -196,7 +196,7 @@ static RelnNode *build_sample(Case *c, const RelnOp *op, int index, bool called)
     z = op->sample(&c->sampler, index);
     if (!called || !z)
         return z;
-    z = reln_capture(body, z); /* a builder may give back what it got */
+    z = reln_capture(body, z); /* a builder may return its argument unchanged */
     return reln_call(c->graph, reln_fn_end(body, 1, &z), 0, NULL, &out) ? out : NULL;
 }
 

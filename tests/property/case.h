@@ -1,4 +1,4 @@
-/* case.h -- one sample graph of an op, with data, ready to run: what the property tests share. */
+/* case.h -- one sample graph of an op, with data, ready to run; the property tests share it. */
 #ifndef TESTS_PROPERTY_CASE_H
 #define TESTS_PROPERTY_CASE_H
 
@@ -8,7 +8,7 @@
 
 enum { CASE_MAX = 2 * RELN_SAMPLE_INPUTS + 2, CASE_SAMPLES = 7 };
 
-/* Bind the row domains of a case for the samples from `first` on: as many rows in each, an empty set among them. */
+/* Binds the row domains of a case for the samples from `first` on; one of the sets is empty. */
 void case_bind_rows(RelnCtx *ctx, const RelnGraph *graph, RelnPlan *plan, ptrdiff_t first);
 
 /* An array bound to an input. */
@@ -32,10 +32,10 @@ typedef struct Case {
     RelnPlan *plan;
     int n_data;
     Data data[CASE_MAX];
-    int n_x; /* float inputs of the op: data[x[i]] */
+    int n_x; /* number of float inputs of the op: data[x[i]] */
     int x[RELN_SAMPLE_INPUTS], v[RELN_SAMPLE_INPUTS];
     int r;        /* data index of the cotangent, -1 for indices */
-    bool reduces; /* sums over the batch somewhere */
+    bool reduces; /* the graph has sums over the batch */
 } Case;
 
 typedef struct CaseOptions {
@@ -43,16 +43,18 @@ typedef struct CaseOptions {
     int order;   /* 0: z alone, 1: gradients too, 2: second order */
     bool called; /* the op in a function, and z a call of it */
     bool all;    /* every node is an output, "n0", "n1" ... by its number */
-    bool island; /* derivatives are built when the graph's own dtype is f32, whatever the op's is */
+    bool
+        island; /* derivatives are built in a graph whose default dtype is f32, whatever the dtype of the op is */
     RelnPlanOptions plan;
 } CaseOptions;
 
-/* False when the op has no such case. Data depend on the op's name, the index and the algebra only. */
+/* Makes a case; returns false when the op has no case of this index. Data depend on the op's name, the index
+ * and the algebra only. */
 bool case_make(Case *c, const RelnOp *op, int index, const char *algebra, CaseOptions options);
 void case_clear(Case *c);
 void case_run(Case *c, ptrdiff_t n_samples);
 
-/* An output as doubles, in `out` (room for `count`). */
+/* Copies an output as doubles to `out`, which has room for `count`. */
 void case_output(const Case *c, const char *name, ptrdiff_t count, double *out);
 ptrdiff_t case_items(const RelnNode *x, ptrdiff_t n_samples);
 ptrdiff_t case_count(const RelnNode *x, ptrdiff_t n_samples); /* elements for n samples */

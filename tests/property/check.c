@@ -64,7 +64,7 @@ static double worst_gradient(Case *c, const char *of, char letter)
         case_output(c, name, d->count, got);
         for (ptrdiff_t j = 0; j < d->count; j++)
             scale = fmax(scale, fabs(got[j]));
-        /* every element of small inputs, a spread of large ones */
+        /* every element of small inputs, some elements of large ones */
         for (ptrdiff_t j = 0; j<d->count; j += d->count> 64 ? 7 : 1)
             worst = fmax(worst, fabs(difference(c, of, &d->values[j]) - got[j]) / scale);
     }
@@ -88,7 +88,7 @@ void check_gradient(const RelnOp *op, int index, const char *algebra)
         complain(op, index, algebra, "the second derivative", second, 1e-6);
 }
 
-/* <Hv, w> and its size, after a run with direction v. */
+/* Returns <Hv, w> and its size, after a run with direction v. */
 static double along(Case *c, double *const *w, double *size)
 {
     static double h[ROOM];
@@ -143,7 +143,7 @@ void check_symmetry(const RelnOp *op, int index, const char *algebra)
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* Four samples are one shard: six rows. */
+/* Four samples, with six rows, are one shard. */
 enum { FEW = 4, GUARD = 512 };
 
 static void *guarded(size_t bytes, int fill)
@@ -163,7 +163,7 @@ static bool guards_hold(const char *block, size_t bytes, int fill)
     return true;
 }
 
-/* The op's forward alone, on the inputs of a run and memory of our own filled with something else. */
+/* Calls only the op's forward, on the inputs of a run, with guarded memory that is filled with another value. */
 static char *forward_alone(const Case *c, const RelnNode *z, RelnGemm *gemm, int fill)
 {
     void *in[RELN_INPUTS_MAX];
@@ -220,7 +220,7 @@ static bool exact(const Case *c, const RelnNode *z, RelnGemm *gemm)
     return held;
 }
 
-/* Of the op, and of every op that its derivatives are made of. */
+/* Checks the op, and every op in its derivatives. */
 void check_shape(const RelnOp *op, int index, const char *algebra)
 {
     RelnGemm gemm;
@@ -295,8 +295,8 @@ void check_island(const RelnOp *op, int index, const char *algebra)
     case_clear(&island);
 }
 
-/* A function is computed by another program, and its derivative is a function again: rounding apart the same numbers.
- * Of results at step level a function has sums over the batch only. */
+/* Another program computes a function, and its derivative is a function again; the numbers must be the same
+ * up to rounding. Results of a function at step level can only be sums over the batch. */
 void check_call(const RelnOp *op, int index, const char *algebra)
 {
     Case plain, called;
@@ -403,7 +403,7 @@ static void drop_samples(Case *c, ptrdiff_t first)
     case_bind_rows(c->ctx, c->graph, c->plan, first);
 }
 
-/* Random numbers belong to a place in the batch, and nothing else may. */
+/* Returns whether a result depends on the place in the batch; only random numbers may. */
 static bool depends_on_place(const Case *c)
 {
     for (int id = 0; id < c->graph->nodes.count; id++)
@@ -412,7 +412,7 @@ static bool depends_on_place(const Case *c)
     return false;
 }
 
-/* Samples in another batch, at another place, in shards of another size give the bits they gave before. */
+/* Samples in another batch, at another place and in shards of another size have the same bits. */
 void check_batch(const RelnOp *op, int index, const char *algebra)
 {
     for (int first = 0; first < 4; first++) {
@@ -475,7 +475,7 @@ static const RelnNode *output_node(const Case *c, const char *name)
     return NULL;
 }
 
-/* One output, before and after everything that goes in has been moved by g. */
+/* Compares an output before and after all inputs have been moved by g. */
 static void check_output(const RelnOp *op, int index, const char *algebra, const char *name,
                          const char *what)
 {
@@ -514,7 +514,7 @@ static void check_output(const RelnOp *op, int index, const char *algebra, const
     case_clear(&c);
 }
 
-/* The output as its rep says, and the gradients as the duals of the inputs'. */
+/* Checks that the output moves by its rep, and the gradients by the duals of the inputs' reps. */
 void check_equivariance(const RelnOp *op, int index, const char *algebra)
 {
     check_output(op, index, algebra, "z", "equivariance");

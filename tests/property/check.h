@@ -1,10 +1,10 @@
-/* check.h -- what must hold for every case of every op. */
+/* check.h -- properties that every case of every op must have. */
 #ifndef TESTS_PROPERTY_CHECK_H
 #define TESTS_PROPERTY_CHECK_H
 
 #include "graph/op.h"
 
-/* Each finding of a check is printed and counted here. */
+/* Number of violations; each is printed when it is found. */
 extern int complaints;
 
 typedef void Check(const RelnOp *op, int index, const char *algebra);

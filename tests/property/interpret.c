@@ -46,7 +46,7 @@ static void numbers(const Interpreter *in, const RelnNode *x, const double *valu
         put(x, out, i, values[i]);
 }
 
-/* Rows are numbered within their sample; here within the whole batch. */
+/* Converts row numbers within a sample to row numbers within the whole batch. */
 static void indices(const Interpreter *in, const RelnNode *x, const int32_t *values, int32_t *out)
 {
     const RelnDomain target = ((const RelnSourceAttr *)x->attr)->target;
@@ -123,7 +123,7 @@ static void operate(Interpreter *in, const RelnNode *x, void *out)
     free(scratch);
 }
 
-/* The results of a call follow it. */
+/* The nodes after a call hold its results. */
 static void call(Interpreter *in, const RelnNode *x)
 {
     const RelnFn *fn = ((const RelnCallAttr *)x->attr)->fn;

@@ -1,5 +1,5 @@
-/* The gradient in one input alone, of every op: a sweep that is asked for one input must see dependence through any place
- * among the inputs of a node, and must give what it gives when all inputs are asked for. */
+/* Tests the gradient of every op with respect to one input alone: it must find the dependence through any
+ * place among the inputs of a node, and must equal the gradient computed for all inputs together. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static RelnNode *output_of(const Case *c, const char *name)
     return NULL;
 }
 
-/* A plan of the graph as it is now, with the data of the case. */
+/* Makes a plan of the current graph, with the data of the case. */
 static void plan_again(Case *c)
 {
     reln_plan_destroy(c->plan);
@@ -35,7 +35,7 @@ static void plan_again(Case *c)
     case_bind_rows(c->ctx, c->graph, c->plan, 0);
 }
 
-/* Each cotangent is the sum of the same terms in the same order: the same bits. */
+/* Each cotangent is the sum of the same terms in the same order, so the bits must be equal. */
 static void compare(Case *c, const RelnOp *op, int index, const char *algebra)
 {
     static double together[ROOM], alone[ROOM];

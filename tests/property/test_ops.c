@@ -1,5 +1,5 @@
-/* Every op, from its descriptor alone: derivatives, precision, equivariance, and that neither threads nor the batch
- * change a bit. And the checks themselves, on ops that are wrong. */
+/* Tests every op by its descriptor alone: derivatives, precision, equivariance, and that neither threads nor
+ * the batch change a bit. It also tests the checks themselves, on ops with errors. */
 #include "graph/certify.h"
 #include "ops/ops.h"
 #include "property/case.h"
@@ -89,7 +89,7 @@ static void outputs_transform_as_declared(void **state)
 
 /* ---- ops that are wrong --------------------------------------------------------------------------------------- */
 
-/* y = x^2 on anything, as if it were equivariant. */
+/* A wrong op: y = x^2 of any rep, declared as equivariant. */
 static bool infer(RelnGraph *g, RelnNode *z)
 {
     (void)g;
@@ -105,7 +105,7 @@ static RelnStatus forward(const RelnExec *e)
     return RELN_OK;
 }
 
-/* The first derivative right and the second wrong: 2x treated as a constant. */
+/* A wrong op: the first derivative is right and the second is wrong, because 2x is treated as a constant. */
 static void vjp_once(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **gin)
 {
     RelnNode *copy = reln_node(g, &reln_op_stop_gradient, 1, &z->in[0], NULL, 0, NULL);
@@ -118,7 +118,7 @@ static void vjp_wrong(RelnGraph *g, const RelnNode *z, RelnNode *gz, RelnNode **
     gin[0] = reln_scale(g, reln_mul(g, gz, z->in[0]), 2.001);
 }
 
-/* Every item gets something of the one before it, and of the place it stands at. */
+/* A wrong op: every item depends on the item before it, and on its place. */
 static RelnStatus forward_leaky(const RelnExec *e)
 {
     forward(e);
@@ -126,7 +126,7 @@ static RelnStatus forward_leaky(const RelnExec *e)
     return RELN_OK;
 }
 
-/* One number too many, and one too few. */
+/* Two wrong ops: one writes one number too many, the other one too few. */
 static RelnStatus forward_long(const RelnExec *e)
 {
     forward(e);
@@ -204,7 +204,8 @@ static void wrong_ops_are_seen(void **state)
     assert_seen(check_shape, &shorter);
 }
 
-/* Each node of each case by its rule, gradients of gradients included; constants in integers. */
+/* Proves each node of each case by the rule of its op, including gradients of gradients; constants are
+ * verified in integers. */
 static void prove(const RelnOp *op, int index, const char *algebra)
 {
     RelnArena arena;

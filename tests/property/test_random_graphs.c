@@ -1,9 +1,8 @@
-/* Random graphs: what a plan computes against the meaning of the graph, however it is cut and on however many threads;
- * derivatives against differences; equivariance. These are valid by construction; test_wild_graphs.c has others.
- *
+/* Tests random graphs that are valid by construction (test_wild_graphs.c has others): the values of a plan
+ * equal those of an interpreter, for any division of the batch and any number of threads; derivatives equal
+ * differences; graphs are equivariant.
  *     RELN_SEED=17 property_test_random_graphs          one graph
- *     RELN_SEED=1000 RELN_SEEDS=5000 property_test_...  many
- */
+ *     RELN_SEED=1000 RELN_SEEDS=5000 property_test_...  many */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +30,10 @@ static void complain(const char *what, const char *name, double error, double al
 /* ---- what a value depends on ---------------------------------------------------------------------------------- */
 
 enum {
-    REDUCED = 1, /* a sum over the batch, whose order is that of the shards */
-    SUMMED = 2,  /* additions at step level, which a plan does in its own order */
-    COUNTED = 4, /* the size of the batch */
-    PLACED = 8   /* places in the batch: random numbers */
+    REDUCED = 1, /* a sum over the batch, whose order depends on the shards */
+    SUMMED = 2,  /* additions at step level, whose order the plan chooses */
+    COUNTED = 4, /* depends on the size of the batch */
+    PLACED = 8   /* depends on the place in the batch: random numbers */
 };
 
 static bool draws(const RelnNode *x)
@@ -132,8 +131,8 @@ static ptrdiff_t count_of(const World *w, const RelnNode *x)
 
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
 
-/* Two orders of the same sums, 16 epsilons for each node: it rounds what it gets, and adds a few hundred terms at most,
- * whose errors are of both signs. */
+/* Returns the allowed difference between two orders of the same sums: 16 epsilons for each node, which rounds
+ * its inputs and adds at most a few hundred terms, whose errors have both signs. */
 static double rounding(const World *w)
 {
     return 0x1p-52 * (w->coarse ? 0x1p29 : 1.0) * 16.0 * (double)w->graph->nodes.count;
@@ -215,7 +214,7 @@ static void check_reference(World *w, const RelnPlan *plan, int shard)
     reln_plan_destroy(other);
 }
 
-/* The first run finds what is steady, for another batch. */
+/* Checks a frozen plan, whose first run, on another batch, computes the frozen values. */
 static void check_frozen(World *w, const RelnPlan *plan, int shard)
 {
     RelnPlan *other = plan_of(w, shard, 1, false);
@@ -232,7 +231,8 @@ static void check_frozen(World *w, const RelnPlan *plan, int shard)
     reln_plan_destroy(other);
 }
 
-/* A part of the batch as a batch of its own, or nothing: the same bits for what no other sample has part in. */
+/* Runs a part of the batch, which may be empty, as a separate batch: values that depend on one sample alone
+ * have the same bits. */
 static void check_part(World *w, const RelnPlan *plan, RelnPlan *other, const unsigned *kind,
                        ptrdiff_t first, ptrdiff_t count)
 {
@@ -325,8 +325,8 @@ static double along(const World *w, const RelnPlan *plan, char letter, double *c
     return sum;
 }
 
-/* Four-point differences along one direction for all sources at once: h^4 f^(5) / 30 too large or eps f / h, so the
- * best of a few steps counts. */
+/* Compares with four-point differences along one direction for all sources together. Their error is h^4 f^(5)
+ * / 30 plus eps f / h, so the best of a few steps counts. */
 static void check_difference(World *w, RelnPlan *plan, const Direction *d, const char *of,
                              char letter, double allowed)
 {
@@ -348,7 +348,7 @@ static void check_difference(World *w, RelnPlan *plan, const Direction *d, const
         complain("the derivative along a line", of, best, allowed);
 }
 
-/* The largest number anywhere in the graph. */
+/* Returns the largest number in the graph. */
 static double largest(const World *w)
 {
     double most = 0;
@@ -364,7 +364,7 @@ static double largest(const World *w)
     return most;
 }
 
-/* <H v, u> = <v, H u>, but for what rounding leaves of the largest numbers on the way. */
+/* Checks <H v, u> = <v, H u>, up to rounding of the largest numbers in the graph. */
 static void check_symmetry(World *w, RelnPlan *plan, const Direction *d)
 {
     double size = 0, allowed, left, right, *v[WORLD_X];
@@ -515,7 +515,8 @@ static void wrong_values_and_derivatives_are_seen(void **state)
     check_meaning(&w, plan, kind);
     assert_true(complaints > 0);
     complaints = 0;
-    check_difference(&w, plan, &d, "S", 'g', 1e-6); /* not its gradient */
+    check_difference(&w, plan, &d, "S", 'g',
+                     1e-6); /* compared with the gradient of another output */
     assert_true(complaints > 0);
     complaints = 0;
     direction_clear(&w, &d);

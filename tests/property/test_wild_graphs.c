@@ -1,9 +1,7 @@
-/* Graphs that are not valid by construction: random reps, constants and wirings. Most are refused; every one that builds
- * is equivariant.
- *
+/* Tests graphs that are not valid by construction: random reps, constants and wirings. Most are refused;
+ * every graph that is built is equivariant.
  *     RELN_SEED=17 property_test_wild_graphs          one graph, with its message or error
- *     RELN_SEED=1000 RELN_SEEDS=5000 property_test_...  many
- */
+ *     RELN_SEED=1000 RELN_SEEDS=5000 property_test_...  many */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +30,7 @@ static int below(Wild *w, int n)
     return (int)(reln_rng_uniform(&w->rng) * n) % n;
 }
 
-/* Later nodes are taken more often. */
+/* Chooses a node; later nodes are chosen more often. */
 static RelnNode *any(Wild *w)
 {
     return below(w, 2) ? w->pool[w->count - 1] : w->pool[below(w, w->count)];
@@ -72,8 +70,8 @@ static const RelnRep *any_rep(Wild *w)
 
 /* ---- constants ------------------------------------------------------------------------------------------------ */
 
-/* A combination of the solved maps with factors from 1 down to 1e-6. None is large: x times x may cancel, and what is left
- * of a large multiple of it is rounding. */
+/* Combines the solved maps with factors from 1 down to 1e-6. Factors are not large, because x times x may
+ * cancel, and a large multiple of the remainder would be rounding. */
 static void solved(Wild *w, const RelnMaps *maps, ptrdiff_t n, double *out)
 {
     for (int m = 0; m < maps->count; m++) {
@@ -83,7 +81,8 @@ static void solved(Wild *w, const RelnMaps *maps, ptrdiff_t n, double *out)
     }
 }
 
-/* Numbers that may be a map: random, the unit matrix, solved, or solved and then spoiled a little or much. */
+/* Writes numbers that may be a map: random numbers, the unit matrix, a solved map, or a solved map with a
+ * small or large error. */
 static void any_numbers(Wild *w, const RelnMaps *maps, int rows, ptrdiff_t columns, double *out)
 {
     const ptrdiff_t n = rows * columns;

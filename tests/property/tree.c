@@ -1,4 +1,4 @@
-/* tree.c -- see tree.h. Written from the words of graph.h, by going through all items. */
+/* tree.c -- see tree.h. It follows the text of graph.h and visits all items. */
 #include "property/tree.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* tree.h -- all items of all domains of a batch, one by one: for each its sample, its parent, its second end. */
+/* tree.h -- lists all items of all domains of a batch: for each item its sample, its parent and its second
+ * end. */
 #ifndef TESTS_PROPERTY_TREE_H
 #define TESTS_PROPERTY_TREE_H
 
@@ -16,10 +17,10 @@ typedef struct Tree {
     ptrdiff_t *first[TREE_DOMAINS]; /* items of the samples before, for each sample and the end */
 } Tree;
 
-/* rows: for each counted domain the numbers that a plan is bound to; others are not looked at. */
+/* Makes the tree. `rows` holds the bound numbers of rows of each counted domain; other entries are ignored. */
 void tree_make(Tree *t, const RelnGraph *g, ptrdiff_t n_samples, const int32_t *const *rows);
 void tree_clear(Tree *t);
-/* For each item of a domain, the item of another that row_index gives. */
+/* Writes, for each item of a domain, the item of another domain that the op row_index gives. */
 void tree_index(const Tree *t, const RelnGraph *g, const RelnRowIndexAttr *a, int32_t *out);
 
 #endif

@@ -38,7 +38,7 @@ static double largest(const World *w, const RelnNode *x)
     return most;
 }
 
-/* Into the pool, scaled so that nothing is larger than 2. */
+/* Puts a node into the pool, scaled so that no number is larger than 2. */
 void world_keep(World *w, RelnNode *x)
 {
     double most;

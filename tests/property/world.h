@@ -1,4 +1,4 @@
-/* world.h -- a random graph with a batch of data, made from a seed: what the test of random graphs looks at. */
+/* world.h -- makes a random graph with a batch of data from a seed, for the test of random graphs. */
 #ifndef TESTS_PROPERTY_WORLD_H
 #define TESTS_PROPERTY_WORLD_H
 
@@ -15,17 +15,18 @@ enum {
     WORLD_NODES = 2048
 };
 
-/* Data of an input; of a parameter or state, where the store has it. */
+/* A WorldSource holds the data of an input; the data of parameters and states are in the store. */
 typedef struct WorldSource {
     RelnNode *node;
     const char *name;
     ptrdiff_t items, count; /* count: elements in all */
     double *values;
     int32_t *indices;
-    bool frozen; /* not differentiated: kinks and choices may depend on it */
+    bool frozen; /* has no derivative: kinks and choices may depend on it */
 } WorldSource;
 
-/* A function and the arguments it takes: a feature (P, K, C), invariants (P, 1, C), weights (R = C, C), shifts (C). */
+/* A WorldFn is a function and its arguments: a feature (P, K, C), invariants (P, 1, C), weights (R = C, C),
+ * shifts (C). */
 typedef struct WorldFn {
     RelnFn *fn;
     int p, c, n_in, n_out;
@@ -50,7 +51,7 @@ typedef struct World {
     RelnNode *pool[WORLD_POOL];
     WorldSource sources[WORLD_SOURCES];
     WorldFn fns[WORLD_FNS];
-    int n_known; /* nodes of which it is known whether they are frozen: made of frozen sources alone */
+    int n_known; /* number of nodes for which it is known whether they depend on frozen sources alone */
     bool frozen[WORLD_NODES];
     bool coarse; /* went through f32 somewhere */
     const int32_t *rows[TREE_DOMAINS];

@@ -1,11 +1,12 @@
-/* world_fn.c -- makers of functions, of calls, and of derivatives inside of the graph. */
+/* world_fn.c -- makes functions, calls, and derivatives inside of the graph. */
 #include "property/world_parts.h"
 
 #include <string.h>
 
 enum { FN_ARGS = 6, FN_OUTS = 6 };
 
-/* y = x W, u = tanh(B(y, y) / 10 + b), z = u y + ...; the results are of all kinds: computed, views, arguments. */
+/* Builds y = x W, u = tanh(B(y, y) / 10 + b), z = u y + ...; the results are of all kinds: computed values,
+ * views, arguments. */
 static int plain_body(World *w, RelnGraph *b, RelnNode **a, RelnNode **outs)
 {
     RelnNode *y = reln_mix(b, a[0], a[2]), *u, *z;
@@ -35,7 +36,7 @@ static int plain_body(World *w, RelnGraph *b, RelnNode **a, RelnNode **outs)
     return n;
 }
 
-/* Gradient of an energy inside of a function: a coadjoint result. */
+/* Builds the gradient of an energy inside of a function: a coadjoint result. */
 static int field_body(World *w, RelnGraph *b, RelnNode **a, RelnNode **outs)
 {
     int n = plain_body(w, b, a, outs);
@@ -49,7 +50,7 @@ static int field_body(World *w, RelnGraph *b, RelnNode **a, RelnNode **outs)
     return n;
 }
 
-/* Calls of another function, one after another, with the weights both ways round. */
+/* Builds two calls of another function, one after the other, with the weights in both orders. */
 static int nested_body(World *w, RelnGraph *b, const WorldFn *inner, RelnNode **a, RelnNode **outs)
 {
     RelnNode *args[FN_ARGS], *mid[FN_OUTS + 1] = {NULL};
@@ -111,7 +112,7 @@ RelnNode *world_make_fn(World *w)
     return NULL;
 }
 
-/* A node of the pool with this shape and rep, or a new source. */
+/* Returns a node of the pool with this shape and rep, or a new source. */
 static RelnNode *wanted(World *w, const RelnNode *a, RelnDomain domain)
 {
     RelnNode *found[WORLD_POOL];
@@ -148,7 +149,7 @@ static bool call_once(World *w, const WorldFn *f, RelnDomain domain, RelnNode **
     return true;
 }
 
-/* Calls of one function, one after another, mostly with other weights. */
+/* Makes calls of one function, one after another, mostly with other weights. */
 RelnNode *world_make_call(World *w)
 {
     const WorldFn *f = w->n_fns ? &w->fns[below(w, w->n_fns)] : NULL;
@@ -182,7 +183,7 @@ static bool force_of(World *w, const RelnNode *x, const RelnNode *y)
     return any(w, x, y) && x->needs_grad && y->id - x->id < 20 && depends(y, x);
 }
 
-/* The gradient of an energy by something that it depends on, source or not: a feature like any other. */
+/* Makes the gradient of an energy with respect to a node that it depends on: a feature of the graph. */
 RelnNode *world_make_force(World *w)
 {
     RelnNode *y = world_find(w, invariant, NULL), *x = world_find(w, force_of, y), *force = NULL;

@@ -1,4 +1,4 @@
-/* world_nary.c -- makers of nodes with two operands and more, of choices, and of rows. */
+/* world_nary.c -- makes nodes with two or more operands, choices, and rows. */
 #include "property/world_parts.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static bool frozen_factor(World *w, const RelnNode *x, const RelnNode *y)
     return factor(w, x, y) && world_is_frozen(w, x);
 }
 
-/* Which of two is decided by numbers that nothing is differentiated by. */
+/* Makes a choice between two nodes, by numbers that have no derivative. */
 RelnNode *world_make_select(World *w)
 {
     RelnNode *x = world_find(w, any, NULL), *y = world_find(w, addable, x),
@@ -213,7 +213,7 @@ static bool weights(World *w, const RelnNode *a, const RelnNode *v)
            extent(a, RELN_Q) == 1;
 }
 
-/* With weights of the pool, computed ones too, or new ones. */
+/* Mixes channels with weights of the pool, which may be computed, or with new ones. */
 RelnNode *world_make_mix(World *w)
 {
     RelnNode *x = world_find(w, any, NULL), *m = world_find(w, weights, x);
@@ -301,7 +301,7 @@ RelnNode *world_make_segment(World *w)
                           : reln_segment_mean(w->graph, x, index, target);
 }
 
-/* Up and down the tree of domains. */
+/* Makes nodes that move up and down the tree of domains. */
 RelnNode *world_make_spread(World *w)
 {
     const RelnDomain to = w->below[below(w, WORLD_BELOW)];
@@ -339,7 +339,7 @@ RelnNode *world_make_reduce(World *w)
     return chance(w, 0.6) ? reln_reduce(w->graph, x, to) : reln_reduce_mean(w->graph, x, to);
 }
 
-/* A function on pairs that takes what it needs from around it, and gives rows. */
+/* Makes a function on pairs that captures nodes of the outer graph and returns rows. */
 RelnNode *world_make_region(World *w)
 {
     RelnNode *x = world_find(w, of_points, NULL), *a, *b, *out;
@@ -368,7 +368,7 @@ static bool row_scores(World *w, const RelnNode *s, const RelnNode *x)
     return frozen_invariant(w, s, x) && s->domain == w->points && extent(s, RELN_K) == 1;
 }
 
-/* The point with the largest score of every sample. */
+/* Makes the point with the largest score of every sample. */
 RelnNode *world_make_best(World *w)
 {
     RelnNode *x = world_find(w, of_points, NULL), *s = x ? world_find(w, row_scores, x) : NULL;

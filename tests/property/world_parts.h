@@ -1,4 +1,5 @@
-/* world_parts.h -- what the parts of a world share: its sources, choosing among its nodes, and the makers of nodes. */
+/* world_parts.h -- declarations that the parts of a world share: sources, choosing among nodes, and makers of
+ * nodes. */
 #ifndef TESTS_PROPERTY_WORLD_PARTS_H
 #define TESTS_PROPERTY_WORLD_PARTS_H
 
@@ -23,14 +24,14 @@ static inline int extent(const RelnNode *x, RelnAxis axis)
 
 /* ---- world_source.c --------------------------------------------------------------------------------------------- */
 
-/* May x be an operand beside `other`? */
+/* Returns whether x can be an operand together with `other`. */
 typedef bool Fits(World *w, const RelnNode *x, const RelnNode *other);
 RelnNode *world_input(World *w, RelnDomain domain, RelnDims dims, const RelnRep *rep, bool frozen);
 RelnNode *world_index_input(World *w, RelnDomain domain, RelnDims dims, RelnDomain target,
                             int limit);
 RelnNode *world_param(World *w, RelnDims dims, bool state);
 bool world_is_frozen(World *w, const RelnNode *x);
-/* One of the pool that fits, rather a late one than an early one. */
+/* Returns a node of the pool that fits, more often a late one than an early one. */
 RelnNode *world_find(World *w, Fits *fits, const RelnNode *other);
 bool world_domains_join(const RelnNode *x, const RelnNode *y);
 bool world_extents_join(const RelnNode *x, const RelnNode *y, int but);
@@ -64,7 +65,7 @@ static inline bool frozen_invariant(World *w, const RelnNode *x, const RelnNode 
     return invariant(w, x, other) && world_is_frozen(w, x);
 }
 
-/* world.c: into the pool, scaled so that nothing is larger than 2. */
+/* world.c: puts a node into the pool, scaled so that no number is larger than 2. */
 void world_keep(World *w, RelnNode *x);
 
 /* ---- makers: a node of an op on nodes of the pool, NULL where none fit ------------------------------------------- */

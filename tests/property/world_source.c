@@ -1,4 +1,4 @@
-/* world_source.c -- the sources of a world, and choosing among its nodes. */
+/* world_source.c -- makes the sources of a world, and chooses among its nodes. */
 #include "property/world_parts.h"
 
 #include <stdio.h>
@@ -86,7 +86,7 @@ bool world_is_frozen(World *w, const RelnNode *x)
         bool *frozen = &w->frozen[w->n_known];
 
         *frozen = !(z->op->flags & RELN_OP_SOURCE) || frozen_source(w, z);
-        /* a sum over the batch is not the same to the bit, and kinks would see it */
+        /* a sum over the batch has no fixed bits, which would matter at a kink */
         *frozen = *frozen && !(z->domain == RELN_STEP && z->n_in && z->in[0]->domain != RELN_STEP);
         for (int i = 0; i < z->n_in; i++)
             *frozen = *frozen && w->frozen[z->in[i]->id];
@@ -96,7 +96,7 @@ bool world_is_frozen(World *w, const RelnNode *x)
 
 /* ---- choosing ------------------------------------------------------------------------------------------------- */
 
-/* One of the pool that fits, rather a late one than an early one. */
+/* Returns a node of the pool that fits, more often a late one than an early one. */
 RelnNode *world_find(World *w, Fits *fits, const RelnNode *other)
 {
     RelnNode *found[WORLD_POOL];

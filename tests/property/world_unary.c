@@ -1,4 +1,4 @@
-/* world_unary.c -- makers of nodes with one operand. */
+/* world_unary.c -- makes nodes with one operand. */
 #include "property/world_parts.h"
 
 #include "ops/window.h"
@@ -33,7 +33,7 @@ RelnNode *world_make_map(World *w)
     }
 }
 
-/* Not where the rounding of a number that should be 0 decides. */
+/* Returns false where rounding of a number that should be 0 would decide. */
 static bool clear_of_zero(World *w, const RelnNode *x)
 {
     const double *values;
@@ -96,7 +96,7 @@ static bool batched_invariant(World *w, const RelnNode *x, const RelnNode *other
     return batched(w, x, other) && reln_is_invariant(x);
 }
 
-/* Batch statistics that samples use again: each of them is a phase. */
+/* Makes batch statistics that samples use again, each of which begins a phase. */
 RelnNode *world_make_normal(World *w)
 {
     RelnNode *x = world_find(w, chance(w, 0.5) ? batched_invariant : batched, NULL);
@@ -109,7 +109,8 @@ RelnNode *world_make_normal(World *w)
     return reln_div(w->graph, y, reln_sqrt(w->graph, reln_shift(w->graph, v, 1.0, 0.3)));
 }
 
-/* Many reductions of one shape, added up: they share an accumulator, but for those that are read elsewhere too. */
+/* Makes a sum of many reductions of one shape: they share an accumulator, except for those with other
+ * readers. */
 RelnNode *world_make_batch_sums(World *w)
 {
     RelnNode *x = world_find(w, batched, NULL), *sum = NULL;

@@ -1,4 +1,4 @@
-/* fixture.h -- a few groups and algebras, shared by the tests of reps. */
+/* fixture.h -- a few groups and algebras that the tests of reps share. */
 #ifndef TESTS_REP_FIXTURE_H
 #define TESTS_REP_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* The checker: what is equivariant passes, what is not is refused with the generator. */
+/* Tests the checker: it accepts equivariant maps and refuses others, with the generator that fails. */
 #include "rep/fixture.h"
 
 #include <math.h>
@@ -181,7 +181,7 @@ static void the_size_of_the_generators_changes_no_verdict(void **state)
         assert_false(reln_rep_is_trivial(v));
         assert_ptr_not_equal(v, reln_rep_trivial(g, 3));
         assert_true(reln_rep_is_orthogonal(v));
-        /* one generator twice as large as it should be is no rep */
+        /* a rep with one generator doubled is not a rep */
         memcpy(wrong, reln_rep_lie(v, 0), sizeof wrong);
         for (int i = 0; i < 9; i++)
             wrong[i] *= 2;

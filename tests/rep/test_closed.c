@@ -1,4 +1,4 @@
-/* The smallest algebra that holds given matrices and that group and layers do not lead out of. */
+/* Tests the smallest algebra that contains given matrices and is closed under the group and the layers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { MAX_COUNT = 40, MAX_N = 8 };
 
-/* What lifts make of unit data. */
+/* A Lifted holds the matrices that a lift makes of unit data. */
 typedef struct Lifted {
     int n, count;
     double matrices[MAX_COUNT * MAX_N * MAX_N];
@@ -94,7 +94,8 @@ static void assert_holds(const RelnAlgebra *a, const RelnGroup *g, const RelnClo
             assert_inside(a, z);
             if (of->layers & RELN_CLOSED_PRODUCT)
                 assert_inside(a, ab);
-            if (of->layers & RELN_CLOSED_TRIPLE) { /* aba is enough: it polarises */
+            if (of->layers &
+                RELN_CLOSED_TRIPLE) { /* aba is enough: abc + cba follows from (a + c) b (a + c) */
                 reln_mat_mul(n, n, n, ab, e + i * nn, z);
                 assert_inside(a, z);
             }
@@ -176,7 +177,7 @@ static void known_spans_have_their_dimensions(void **state)
         /* sl(2) is sp(2), which triples keep */
         expect_dim("none:1", &l, RELN_CLOSED_TRIPLE | RELN_CLOSED_TRACE, n == 2 ? 3 : n * n);
     }
-    single(&l, 3, e12); /* what the group makes of one matrix */
+    single(&l, 3, e12); /* the span of the images of one matrix under the group */
     expect_dim("sl:3", &l, RELN_CLOSED_BRACKET, 8);
     expect_dim("gl:3", &l, RELN_CLOSED_PRODUCT, 9);
     single(&l, 3,
@@ -219,7 +220,7 @@ static void the_basis_depends_on_the_span_alone(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* The same spans in frames that are no fractions: found in doubles, with the same dimensions. */
+/* Spans in frames that are not fractions are found in doubles, with the same dimensions. */
 static void doubles_find_what_fractions_prove(void **state)
 {
     static const unsigned layers[] = {0, RELN_CLOSED_PRODUCT, RELN_CLOSED_TRIPLE, RELN_CLOSED_TRACE,
@@ -312,8 +313,8 @@ static void rows_are_whole_numbers_without_a_common_factor(void **state)
 
 /* ---- features ------------------------------------------------------------------------------------------------------ */
 
-/* On the ten dimensions of four-vectors and bivectors: vectors, bivectors and the dual of bivectors mix by three maps; B~ of
- * gl(5) is 20 p.q, the algebra's own 6 p.q. */
+/* On the ten dimensions of four-vectors and bivectors, three maps mix vectors, bivectors and their duals; B~
+ * of gl(5) is 20 p.q, and the form of the algebra itself is 6 p.q. */
 static void four_vectors_close_in_vectors_and_bivectors(void **state)
 {
     RelnAlgebra *a, *gl5 = NULL;
@@ -400,7 +401,7 @@ static void what_closes_in_no_algebra_is_refused(void **state)
     /* diag(1, 0) and e_12: upper triangular, solvable */
     l = (Lifted){.n = 2, .count = 2, .matrices = {1, 0, 0, 0, 0, 1, 0, 0}};
     expect_refusal("none:2", &l, 0, RELN_ERR_ALGEBRA, "reductive");
-    /* e_12 and e_12 + 1e-9 e_21 / 3, no fraction: new by an amount that could be rounding */
+    /* e_12 and e_12 + 1e-9 e_21 / 3, which is not a fraction: the difference could be rounding */
     l = (Lifted){.n = 2, .count = 2, .matrices = {0, 1, 0, 0, 0, 1, 1e-9 / 3, 0}};
     expect_refusal("none:2", &l, 0, RELN_ERR_NUMERIC, "neither rounding");
 }

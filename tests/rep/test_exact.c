@@ -1,4 +1,5 @@
-/* test_exact.c -- maps between reps of rational generators are fractions, verified in integers, on every processor. */
+/* test_exact.c -- tests that maps between reps of rational generators are fractions, verified in integers,
+ * and the same on every processor. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static void su4_has_14_maps_of_matrices(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* Blocks with equal Lie generators and other discrete ones are different blocks. */
+/* Blocks with equal Lie generators but different discrete generators are different blocks. */
 static void reflections_tell_blocks_apart_in_either_order(void **state)
 {
     RelnCtx *ctx = NULL;
@@ -76,7 +77,8 @@ static const char *const names[] = {"gl:2", "gl:3", "sl:2",     "sl:3",   "sl:4"
                                     "su:2", "su:3", "gl:2+so:3"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
-/* Every space of one named group: linear and bilinear, between vectors, matrices and the adjoint. */
+/* Visits every space of maps of one named group: linear and bilinear, between vectors, matrices and the
+ * adjoint rep. */
 static void visit_spaces(RelnCtx *ctx, const char *name, void (*visit)(void *, const RelnMaps *),
                          void *self)
 {
@@ -158,7 +160,7 @@ static uint64_t hash_of_all(void)
     return hash;
 }
 
-/* Other kernels of OpenBLAS round otherwise; the constants do not notice. */
+/* Other kernels of OpenBLAS round differently, but the constants stay the same. */
 static void every_processor_finds_the_same_bits(void **state)
 {
     static const char *const cores[] = {"Nehalem", "Haswell", "Zen"};
@@ -197,7 +199,7 @@ static void doubles_are_read_as_what_they_store(void **state)
     assert_false(reln_read_dyadic((double)INFINITY, &num, &den));
 }
 
-/* A user's third is a double and no third; the library's own is one. */
+/* A third that the user gives is the nearest double, not 1/3; a third that the library computes is 1/3. */
 static void a_given_third_is_not_a_third(void **state)
 {
     const double turn[4] = {0, -1, 1, 0}, third[4] = {0, -1.0 / 3, 1.0 / 3, 0};
@@ -224,7 +226,7 @@ static void a_given_third_is_not_a_third(void **state)
 
 /* ---- verifying -------------------------------------------------------------------------------------------- */
 
-/* Whichever numerator of whichever map is changed by one, the integers notice. */
+/* A change by one of any numerator of any map is detected in integers. */
 static void a_changed_numerator_is_noticed(void **state)
 {
     RelnAlgebra *a = NULL;
@@ -263,7 +265,7 @@ static void a_changed_numerator_is_noticed(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* The projector on what so(3) keeps of V (x) V is 1/3 on the diagonal entries, to the bit. */
+/* The projector on the invariants of so(3) in V (x) V has 1/3 in its diagonal entries, to the bit. */
 static void projectors_are_fractions(void **state)
 {
     const double turn[9] = {0, -1, 0, 1, 0, 0, 0, 0, 0};
@@ -290,7 +292,7 @@ static void projectors_are_fractions(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* Fractions come back from the field, and nothing else is taken for one. */
+/* Fractions are reconstructed from the field, and other elements are not taken for fractions. */
 static void fractions_survive_the_prime(void **state)
 {
     RelnRng rng = reln_rng(1, 0);

@@ -1,4 +1,4 @@
-/* The invariant forms of a rep: how many there are, and which one layers use. */
+/* Tests the invariant forms of a rep: how many there are, and which one layers use. */
 #include <math.h>
 #include <string.h>
 
@@ -45,8 +45,9 @@ static const RelnRep *pair(RelnGroup *g)
     return reln_rep_sum(reln_rep_vector(g), reln_rep_vector(g));
 }
 
-/* By Schur's lemma: for each irreducible part, and for each kind of part that occurs m times, m (m + 1) / 2 and m (m - 1) / 2;
- * of complex parts both kinds. Bivectors of SO+(1,3) are complex: tr F^2 and tr F *F. */
+/* The numbers follow from Schur's lemma: each irreducible part, and each kind of part that occurs m times,
+ * has m (m + 1) / 2 and m (m - 1) / 2 forms; complex parts have both kinds. Bivectors of SO+(1,3) are
+ * complex: tr F^2 and tr F *F. */
 static void forms_are_counted(void **state)
 {
     static const struct {
@@ -115,7 +116,7 @@ static void a_unique_form_has_a_stated_scale_and_sign(void **state)
     assert_form("none:2", vectors, 2, ones);
     assert_form("lorentz", vectors, 4, reln_metric_mostly_plus);
     assert_form("o:1,3", vectors, 4, reln_metric_mostly_plus);
-    /* the metric of so:3,1 is diag(-1, -1, -1, 1): turned around, it has more above 0 than below */
+    /* the metric of so:3,1 is diag(-1, -1, -1, 1); its negative has more positive than negative entries */
     assert_form("so:3,1", vectors, 4, (double[]){1, 1, 1, -1});
     assert_form("so:1,1", vectors, 2, (double[]){1, -1});
     assert_form("so:2,3", vectors, 5, (double[]){-1, -1, 1, 1, 1});
@@ -177,10 +178,12 @@ static void none_several_and_degenerate_forms_are_refused(void **state)
     r = open_room("lorentz");
     assert_refused(r.ctx, pair(r.group), "of lorentz has 3 symmetric invariant forms");
     assert_ok(r.ctx,
-              reln_group_embed(r.group, 5, &g)); /* diag(g, 1): p.p and the square of the rest */
+              reln_group_embed(
+                  r.group, 5,
+                  &g)); /* diag(g, 1) has two forms: p.p, and the square of the last coordinate */
     assert_refused(r.ctx, reln_rep_vector(g), "has 2 symmetric invariant forms");
     reln_group_destroy(g);
-    /* x2^2 alone is left alone by (x1, x2) -> (x1 + a x2, x2) */
+    /* only x2^2 is invariant under (x1, x2) -> (x1 + a x2, x2) */
     assert_ok(r.ctx, reln_group_from_matrices(r.ctx, "shear", 2, 1, shear, 0, NULL, &g));
     assert_refused(r.ctx, reln_rep_vector(g),
                    "vector of shear has 1 symmetric invariant form up to a factor, and that is "

@@ -1,4 +1,4 @@
-/* Groups, reps made from them, elements acting in reps. */
+/* Tests groups, reps made from them, and elements that act in reps. */
 #include "rep/fixture.h"
 
 #include <float.h>
@@ -461,7 +461,7 @@ static RelnGroup *mirror(const Fixture *f, int n)
     return g;
 }
 
-/* Every term multiplied out would be 12^12 and 3^12 per row. */
+/* Multiplied out, there would be 12^12 and 3^12 terms in each row. */
 static void high_powers_of_dense_generators_are_products_of_linear_forms(void **state)
 {
     const double x[3] = {0.5, -1.25, 0.75}, hx[3] = {0.5, -1.25, 0.75}; /* u x = 0 */

@@ -1,4 +1,4 @@
-/* The solver: numbers of maps known from theory, canonical bases, averages over finite groups. */
+/* Tests the solver: numbers of maps that are known from theory, canonical bases, averages over finite groups. */
 #include "support/support.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 typedef struct Case {
     const char *group;
-    int embed; /* 0: as it is */
+    int embed; /* 0: the group itself */
     const char *algebra;
     int linear, bilinear; /* adjoint -> adjoint, adjoint x adjoint -> adjoint; -1: not compared */
 } Case;
@@ -146,7 +146,8 @@ static void two_solves_give_the_same_bits_in_echelon_form(void **state)
     }
 }
 
-/* XY and YX lie in the space that the solver spans: a basis in echelon form gives back every member from its pivots. */
+/* XY and YX lie in the space that the solver finds: in echelon form, the entries at the pivots determine a
+ * member. */
 static void the_matrix_product_is_among_the_maps(void **state)
 {
     const Case c = {"gl:3", 0, "", 0, 6};
@@ -204,7 +205,8 @@ static void maps_are_solved_once_and_given_as_sparse_tensors(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* g X g^-1 of every generator, with a g that is far from orthogonal, spoils transposition and sparsity. */
+/* Conjugates every generator by a g that is far from orthogonal, so that the span is neither closed under
+ * transposition nor sparse. */
 static RelnGroup *conjugated(RelnCtx *ctx, const Case *c, double cond)
 {
     RelnGroup *g = make_group(ctx, c), *gl = NULL, *out = NULL;
@@ -257,8 +259,8 @@ static void a_change_of_frame_does_not_change_the_number_of_maps(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* What commutes with a nilpotent N or with 1 + N is a + b N: neither can be diagonalised. Entries that are no fractions keep
- * the solver in floating point. */
+/* The matrices that commute with a nilpotent N, or with 1 + N, are a + b N; N cannot be diagonalised. Entries
+ * that are not fractions make the solver use floating point. */
 static void generators_that_cannot_be_diagonalised_are_solved_directly(void **state)
 {
     const double nilpotent[4] = {0, sqrt(2), 0, 0}, shear[4] = {1, sqrt(2), 0, 1};
@@ -469,8 +471,8 @@ static void every_failing_allocation_is_reported_and_nothing_leaks(void **state)
     assert_true(fail_every_allocation(solve_all_ways) > 30);
 }
 
-/* Generators su(4) mixed at random: whichever element the solver calls generic, near-coincidences of its weights among
- * them, the map is the identity to rounding. */
+/* Mixes the generators of su(4) at random: whichever element the solver chooses as generic, even with nearly
+ * equal weights, the map is the identity up to rounding. */
 static void unlucky_generic_elements_cost_no_digits(void **state)
 {
     enum { N = 8, DIM = 15, DRAWS = 40 };

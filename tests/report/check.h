@@ -1,4 +1,4 @@
-/* check.h -- a small reader of what pages are written in: tags that balance, characters that are allowed. */
+/* check.h -- a small checker of pages: tags must balance, and only allowed characters may occur. */
 #ifndef TESTS_REPORT_CHECK_H
 #define TESTS_REPORT_CHECK_H
 
@@ -8,10 +8,10 @@
 #include <string.h>
 
 typedef struct Checker {
-    const char *s; /* what is left */
+    const char *s; /* the rest of the text */
     int depth;
     char open[64][16];
-    char wrong[128]; /* "" while nothing is */
+    char wrong[128]; /* description of the first error; "": none */
 } Checker;
 
 static inline bool complain(Checker *c, const char *what)
@@ -108,8 +108,8 @@ static inline bool read_tag(Checker *c)
     return true;
 }
 
-/* NULL when every tag is closed in its order, every & begins an entity and no number is nan or inf; what is wrong
- * otherwise. The text of the style sheet is skipped: it has neither. */
+/* Returns NULL if every tag is closed in its order, every & begins an entity and no number is nan or inf;
+ * otherwise a description of the error. The style sheet is skipped. */
 static inline const char *what_is_wrong(const char *html, Checker *c)
 {
     static const char doctype[] = "<!DOCTYPE html>\n";

@@ -1,4 +1,4 @@
-/* test_example.c -- a page with everything on it. It is written beside the test program, to be looked at. */
+/* test_example.c -- writes a page with all kinds of contents beside the test program, to be looked at. */
 #include "support/support.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* test_report.c -- numbers, tables and plots at their edges: hostile text, empty series, values that cannot be drawn. */
+/* test_report.c -- tests numbers, tables and plots in extreme cases: hostile text, empty series, values that
+ * cannot be drawn. */
 #include "support/support.h"
 
 #include <locale.h>
@@ -184,7 +185,8 @@ static void tables_align_and_mark_the_best(void **state)
     reln_table_destroy(t);
 }
 
-/* A reference has the lowest error and the middle NEES: neither is marked, and 2.9 is nearer to 3 than 3.4 and 1. */
+/* The reference row has the lowest error and a NEES between the others: neither is marked, and 2.9 is nearer
+ * to 3 than 3.4 and 1. */
 static void references_are_never_the_best(void **state)
 {
     static const struct {
@@ -216,7 +218,8 @@ static void references_are_never_the_best(void **state)
     reln_table_destroy(t);
 }
 
-/* The first column again before what did not fit; columns that are wider than that stand alone. */
+/* The columns that do not fit follow below, after the first column again; a column that is too wide stands
+ * alone. */
 static void tables_fit_the_screen(void **state)
 {
     static const char *const narrow = "model      error ±\n"
@@ -345,7 +348,7 @@ static RelnPage *new_page(void)
     return page;
 }
 
-/* The page's bytes, well-formed, without a number that is none. */
+/* Returns the page, after checking that it is well formed and has no number that is nan or inf. */
 static const char *html_of(RelnPage *page, size_t *n_bytes)
 {
     const char *html = NULL;
@@ -472,7 +475,7 @@ enum { N_HARD = 12, MANY = 1000000 };
 static const double hard[N_HARD] = {0.0,    -1.0,  (double)NAN, 1e308,  -(double)INFINITY, 1e-320,
                                     1e-300, 1e300, -1e300,      5e-324, (double)INFINITY,  1.0};
 
-/* Every mark with these values, on every kind of axes. */
+/* Draws every mark with these values, on every kind of axes. */
 static void draw_all(RelnPage *page, ptrdiff_t n, const double *x, const double *y)
 {
     for (int k = 0; k < 4 * 7; k++) {
@@ -554,7 +557,8 @@ static void ticks_are_round_numbers(void **state)
     reln_page_destroy(page);
 }
 
-/* Numbers left of the axis end at x, and are 7.2 wide for each character: none begins outside of the picture. */
+/* Numbers left of the axis end at x and take 7.2 pixels for each character: none begins outside of the
+ * picture. */
 static void ticks_have_room_for_their_digits(void **state)
 {
     static const double y[] = {0.0195, 0.0555}, x[] = {2.0, 4.0};
@@ -589,7 +593,7 @@ static double *noise(uint64_t seed)
     return x;
 }
 
-/* A page of one plot of a million points. */
+/* Returns the size of a page with one plot of a million points. */
 static size_t size_of_many(RelnMark mark, const double *x, const double *y, bool band)
 {
     RelnPage *page = new_page();
@@ -618,7 +622,7 @@ static void million_points_stay_below_300_kB(void **state)
     free(y);
 }
 
-/* Highest minus lowest pixel of a path "Mx y x y ...". */
+/* Returns the difference of the highest and the lowest pixel of a path "Mx y x y ...". */
 static double height_of(const char *path)
 {
     double low = 1e9, high = -1e9;
@@ -633,7 +637,7 @@ static double height_of(const char *path)
     return high - low;
 }
 
-/* One point in a million far above the others must be seen; the data are more than 300 pixels high. */
+/* One point in a million is far above the others and must be visible; the data are more than 300 pixels high. */
 static void thinning_keeps_extremes(void **state)
 {
     double *y = calloc(MANY, sizeof *y);
@@ -673,8 +677,8 @@ static void another_locale_changes_nothing(void **state)
     reln_page_destroy(page);
 }
 
-/* Up to eight curves have a legend. Of more, five are ticked, the first and the last among them, and the rest are hidden by the
- * style sheet until they are. */
+/* Up to eight curves have a legend. Of more curves, five are checked, including the first and the last, and
+ * the style sheet hides the others until they are checked. */
 static void many_curves_can_be_chosen(void **state)
 {
     const double y[3] = {1, 2, 3};
@@ -707,7 +711,8 @@ static void many_curves_can_be_chosen(void **state)
     }
 }
 
-/* Points outside of a fixed axis have no part in the ends of the other; bars stand on zero, whichever way they go. */
+/* Points outside of a fixed axis do not affect the ends of the other axis; bars begin at zero in either
+ * direction. */
 static void ends_of_axes_follow_what_is_shown(void **state)
 {
     const double x[] = {0.25, 0.5, 5}, y[] = {1, 2, 100}, at[] = {0, 1}, down[] = {-3, -1};

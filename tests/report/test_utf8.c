@@ -1,4 +1,4 @@
-/* Codes of characters: every one that is there, and none in more bytes than it needs. */
+/* Tests the codes of characters: every character is read, and none in more bytes than necessary. */
 #include "report/text.h"
 #include "support/support.h"
 

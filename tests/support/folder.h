@@ -1,4 +1,4 @@
-/* folder.h -- a context, and a folder of its own under /tmp, for every test of a group.
+/* folder.h -- a context, and a separate folder under /tmp, for every test of a group.
  *
  *     cmocka_unit_test_setup_teardown(files_are_read, folder_set_up, folder_tear_down)
  *
@@ -7,8 +7,7 @@
  *         Folder *f = *state;
  *         ... reln_npy_load(f->ctx, path_in(f, "a.npy"), &a) ... unlink(path_in(f, "a.npy"));
  *
- * A test fails that leaves memory in the context, or a file in the folder.
- */
+ * A test fails if it leaves memory allocated in the context, or a file in the folder. */
 #ifndef TESTS_FOLDER_H
 #define TESTS_FOLDER_H
 
@@ -22,7 +21,7 @@ typedef struct Folder {
 int folder_set_up(void **state);
 int folder_tear_down(void **state);
 
-/* Good until the fourth call from now. */
+/* Returns the path of a file in the folder, valid until the fourth call after this one. */
 const char *path_in(const Folder *f, const char *name);
 
 #endif

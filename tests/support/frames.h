@@ -29,7 +29,7 @@ void frame_covectors(const Frame *frame, ptrdiff_t count, const double *v, doubl
 
 /* ‖got - want‖ / ‖want‖ over all items together. */
 double frame_error(ptrdiff_t count, const double *got, const double *want);
-/* eps (64 + 2 cond³): what rounding may do to an equivariant map in double precision. */
+/* eps (64 + 2 cond³): the bound on the rounding error of an equivariant map in double precision. */
 double frame_gate(double cond);
 
 /* Symmetric positive definite matrices with eigenvalues in [1/2, 2]. */

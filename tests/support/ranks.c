@@ -1,4 +1,4 @@
-/* ranks.c -- see ranks.h. A message is handed over when both sides are there: the receiver copies it. */
+/* ranks.c -- see ranks.h. A message is delivered when both sides are ready: the receiver copies it. */
 #include "support/ranks.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ typedef struct World {
     pthread_cond_t changed;
     int size;
     bool gone[RANKS_MOST];
-    Post post[RANKS_MOST]; /* what each rank is sending */
+    Post post[RANKS_MOST]; /* messages that each rank is sending */
     RanksTraffic traffic;
     void (*work)(const RelnComm *comm, void *user);
     void *user;
@@ -29,7 +29,7 @@ typedef struct Rank {
     pthread_t thread;
 } Rank;
 
-/* The first message of `from` to `to` that has not been taken: taken ones lose their size. */
+/* Returns the first message from `from` to `to` that has not been received; received messages have size 0. */
 static RelnMessage *next_to(World *w, int from, int to)
 {
     for (int i = 0; i < w->post[from].n; i++) {
@@ -55,7 +55,7 @@ static bool receive(World *w, int rank, const RelnMessage *m)
     return true;
 }
 
-/* Does rank wait for one that is gone: for its message, or for it to take ours? */
+/* Returns whether a rank waits for a rank that has ended, as a receiver or as a sender. */
 static bool waits_in_vain(const World *w, int rank, const RelnMessage *wanted)
 {
     const Post *post = &w->post[rank];

@@ -1,4 +1,4 @@
-/* support.h -- what the tests share: comparing numbers, a failing allocator, random data. */
+/* support.h -- helpers of all tests: comparing numbers, a failing allocator, random data. */
 #ifndef TESTS_SUPPORT_H
 #define TESTS_SUPPORT_H
 
@@ -33,7 +33,7 @@ typedef struct FaultyHeap {
 } FaultyHeap;
 RelnAllocator faulty_allocator(FaultyHeap *heap);
 
-/* A heap that knows how many bytes are out, and the most there ever were. */
+/* A CountingHeap counts the allocated bytes, and their largest number so far. */
 typedef struct CountingHeap {
     size_t live, peak;
 } CountingHeap;

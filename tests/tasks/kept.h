@@ -1,4 +1,4 @@
-/* kept.h -- a run of a task in a folder, its record, and the weights that it kept in a network of the test's own. */
+/* kept.h -- a run of a task in a folder, its record, and its saved weights in a network that the test builds. */
 #ifndef TESTS_TASKS_KEPT_H
 #define TESTS_TASKS_KEPT_H
 
@@ -20,7 +20,7 @@ typedef struct Kept {
     char folder[64], weights[192];
 } Kept;
 
-/* Seed 1 at scale smoke. Clear it. */
+/* Runs seed 1 at scale smoke. The caller clears it. */
 static inline void kept_run(Kept *k, const Task *task, const char *model)
 {
     const TaskRequest request = {.task = task, .scale = TASK_SMOKE, .seeds = 1, .models = model};
@@ -61,7 +61,7 @@ typedef struct Judge {
     RelnDtype dtype;
 } Judge;
 
-/* All of them, by name. */
+/* Loads all saved weights into the store, by name. */
 static inline void kept_weights(const Kept *k, const RelnStore *store)
 {
     RelnTensors *tensors = NULL;
@@ -102,7 +102,7 @@ static inline void judge_open(Judge *j, const Kept *k, const JudgeOptions *o, Ex
     kept_weights(k, j->s.store);
 }
 
-/* f of n samples, `size` numbers each */
+/* Computes the outputs of n samples, `size` numbers each. */
 static inline void judge_apply(Judge *j, ptrdiff_t n, const double *x, int size, double *out)
 {
     const void *values;
@@ -123,9 +123,9 @@ static inline void judge_close(Judge *j)
     reln_setting_clear(&j->s);
 }
 
-/* A metric of the record against that of the test: means of the same numbers, in another order. A sum of n terms of one
- * sign is right to n roundings; moving a sample, turning an output and rounding it to the network's precision before
- * and after are `off`, relative to the metric. */
+/* Compares a metric of the record with that of the test: means of the same numbers in another order. A sum of
+ * n terms of one sign is accurate to n roundings; `off` is the relative effect of moving a sample and
+ * rounding it to the network's precision before or after. */
 static inline void assert_metric(double got, double want, double off)
 {
     assert_true(want > 0 || got == want);

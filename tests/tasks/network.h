@@ -1,4 +1,5 @@
-/* network.h -- a network of a task in double precision, with the gradients of a loss; golden arrays. */
+/* network.h -- builds a network of a task in double precision, with the gradients of a loss; reads golden
+ * arrays. */
 #ifndef TESTS_TASKS_NETWORK_H
 #define TESTS_TASKS_NETWORK_H
 

@@ -1,4 +1,4 @@
-/* pendulum.h -- what the tests of the pendulum share: reference arrays, a graph of one symmetry. */
+/* pendulum.h -- helpers of the tests of the pendulum: reference arrays, and a graph of one symmetry. */
 #ifndef TESTS_TASKS_PENDULUM_H
 #define TESTS_TASKS_PENDULUM_H
 

@@ -1,4 +1,4 @@
-/* scaled.h -- a task at scale smoke with some of its numbers changed, and rows of it, run without a folder. */
+/* scaled.h -- runs rows of a task at scale smoke, with some of its numbers changed and without a folder. */
 #ifndef TESTS_TASKS_SCALED_H
 #define TESTS_TASKS_SCALED_H
 
@@ -10,13 +10,13 @@
 #include "tasks/task.h"
 
 typedef struct Scaled {
-    Task task; /* a copy, with `numbers` for its scales */
+    Task task; /* a copy of the task whose scales are `numbers` */
     double numbers[256];
     TaskEnv env;
     void *data; /* of prepare() */
 } Scaled;
 
-/* Do not move it afterwards: the task points into it. */
+/* Initialises it. It must not be moved afterwards, because the task points into it. */
 static inline void scaled_init(Scaled *s, const char *name)
 {
     *s = (Scaled){.env = {.scale = TASK_SMOKE}};
@@ -58,7 +58,7 @@ static inline void scaled_open(Scaled *s)
         fail_msg("%s%s", s->env.message, reln_ctx_error(s->env.ctx));
 }
 
-/* Seed 1. task_run_clear() it. */
+/* Runs seed 1 of a row; the caller calls task_run_clear(). */
 static inline void scaled_run(Scaled *s, const char *row, TaskRun *run)
 {
     const TaskModel *model = task_model(&s->task, row);

@@ -1,4 +1,5 @@
-/* smoke.h -- every row of a task at scale smoke, without a folder: finite metrics, the published number of parameters. */
+/* smoke.h -- runs every row of a task at scale smoke, without a folder: metrics must be finite, and the
+ * numbers of parameters the published ones. */
 #ifndef TESTS_TASKS_SMOKE_H
 #define TESTS_TASKS_SMOKE_H
 
@@ -8,7 +9,7 @@
 #include "support/support.h"
 #include "tasks/task.h"
 
-/* What else holds for a row. */
+/* A further check of a row. */
 typedef void (*SmokeCheck)(const TaskRun *run);
 
 static inline void smoke_row(TaskEnv *env, const void *data, const TaskModel *model,

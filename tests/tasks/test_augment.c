@@ -1,5 +1,6 @@
-/* Augmentation moves a sample as a whole: the target of what was moved is the target that was moved. The linker leads exp_run()
- * through this test, which moves samples of the training set and trains nothing. */
+/* Tests that augmentation moves a whole sample: the target of the moved inputs is the moved target. The
+ * linker redirects exp_run() to a function of this file, which moves samples of the training set and trains
+ * nothing. */
 #include <string.h>
 
 #include "support/support.h"
@@ -10,7 +11,7 @@
 
 enum { SAMPLES = 50, ROOM = 64 };
 
-/* Are these the inputs and targets of one sample? */
+/* A Check asserts that x and y are the inputs and the target of one sample. */
 typedef void (*Check)(RelnCtx *ctx, const double *x, const double *y, const double *y_before);
 
 static Check check;
@@ -114,7 +115,7 @@ static void check_product(RelnCtx *ctx, const double *x, const double *y, const 
 /* Frames have condition numbers up to 100; an action costs 2 cond^3 roundings, and the target is of degree four at most. */
 static const double moving = 4 * 2.0 * 100 * 100 * 100 * 16 * 0x1p-52;
 
-/* y = (value - mean) factor is a line of the value with two numbers that the first samples tell. */
+/* Targets are y = (value - mean) factor; the first samples determine the two constants. */
 static void check_gln(RelnCtx *ctx, const double *x, const double *y, const double *before)
 {
     double pair[GLN_PAIR];

@@ -1,4 +1,5 @@
-/* The task of the Baker-Campbell-Hausdorff formula: rotations, the series, and networks that turn with the frame. */
+/* Tests the task of the Baker-Campbell-Hausdorff formula: rotations, the series, and networks that are
+ * equivariant. */
 #include <float.h>
 #include <math.h>
 

@@ -1,6 +1,6 @@
-/* Which weights a run keeps: those of the best evaluation by validation, where the order by test is another; and the column
- * "chosen on test" has the best by test. A rate that is constant makes a run of k steps the beginning of a longer one, so
- * runs of 1, 2, ... steps give the weights of every evaluation. */
+/* Tests which weights a run keeps: those of the best evaluation on validation data, where the order on test
+ * data is different; the column "chosen on test" has the best on test data. With a constant rate, a run of k
+ * steps is the beginning of a longer one, so runs of 1, 2, ... steps give the weights of every evaluation. */
 #include "io/keys.h"
 #include "tasks/kept.h"
 #include "tasks/platonic/platonic.h"
@@ -10,7 +10,7 @@ enum { STEPS = 8, SAMPLES = 20, SEEDS = 6, WIDTH = 8 };
 
 /* ---- a task with other numbers ------------------------------------------------------------------------------------- */
 
-/* A copy of a task with one row of ours, and other settings of its scale. */
+/* A Small is a copy of a task with one row of the test, and other settings of its scale. */
 typedef struct Small {
     Task task;
     TaskModel model;
@@ -45,11 +45,11 @@ static void small_init(Small *s, const char *name, const void *settings)
 
 /* ---- all evaluations ----------------------------------------------------------------------------------------------- */
 
-/* Scores of weights, by the test's own reckoning: the lower the better. */
+/* A Score computes the scores of weights in the test's own way: lower is better. */
 typedef void (*Score)(const Kept *k, const void *model, uint64_t seed, double *validation,
                       double *test);
 
-/* All that a run keeps, one number after another. */
+/* Returns whether two runs have saved the same numbers. */
 static bool same_weights(const Kept *a, const Kept *b)
 {
     RelnTensors *x = NULL, *y = NULL;
@@ -107,8 +107,8 @@ static void course_clear(Course *c)
     kept_clear(&c->whole);
 }
 
-/* The first seed of data with which the two orders have different ends; what the run says of the test set by them is in
- * the metric `published`. */
+/* Uses the first seed of data for which the two orders have different best evaluations; the metric
+ * `published` holds the best value on the test set. */
 static void see_choice(Small *s, Score score, int published, bool highest, double off)
 {
     static Course c;
@@ -213,7 +213,7 @@ static double wrong_answers(Judge *j, const PlatonicElements *elements, uint64_t
     return (double)wrong / SAMPLES;
 }
 
-/* Among equal shares the lower entropy is better, by less than any share of samples. */
+/* For equal shares of errors the lower entropy is better; it counts less than a single sample. */
 static void score_platonic(const Kept *k, const void *model, uint64_t seed, double *validation,
                            double *test)
 {

@@ -1,4 +1,5 @@
-/* Rows of the drone table at scale smoke: finite metrics; a covariance where there is one; what classical rows must show. */
+/* Tests rows of the drone table at scale smoke: finite metrics, covariances where they are predicted, and
+ * known results of classical rows. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 
 enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY, NEES, METRICS };
 
-/* The rows of the scale, and some of larger scales that are as fast. */
+/* Returns whether a row is tested: the rows of the scale, and some rows of larger scales that are as fast. */
 static bool in_time(const TaskModel *model)
 {
     static const char *const more[] = {"reln-direct", "reln-products", "vn-krylov-bounded"};
@@ -18,7 +19,8 @@ static bool in_time(const TaskModel *model)
     return model->from == TASK_SMOKE;
 }
 
-/* Rows after a few steps. ReLN's cubic gates have hardly any statistics then, and must be finite all the same. */
+/* Runs rows for a few steps. The norms of ReLN have hardly any statistics then, but its cubic gates must stay
+ * finite. */
 static void run_rows(const char *noise)
 {
     TaskEnv env = {.task = task_find("drone"), .scale = TASK_SMOKE};
@@ -51,7 +53,7 @@ static void run_rows(const char *noise)
             assert_true(run.metrics[ATE] < 1e-9 && run.metrics[ATE_R3] > 3);
         } else if (strcmp(model->name, "resnet") != 0) {
             assert_true(run.metrics[SYMMETRY] < 1e-4);
-            /* the scale has one flight, which is judged in a turned frame, too */
+            /* the scale has one flight, which is also evaluated in a turned frame */
             assert_true(fabs(run.metrics[TURNED] / run.metrics[WINDOW] - 1) < 1e-3);
         }
         task_run_clear(&run);

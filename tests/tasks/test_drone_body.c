@@ -1,4 +1,4 @@
-/* The quadrotor: its equations, its controller, its paths and the statistics of its flights. */
+/* Tests the quadrotor: its equations, its controller, its paths and the statistics of its flights. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,8 @@ static double dot3(const double *a, const double *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* d/dt of m v^2/2 + w.Jw/2 + m g z is what thrust, torques and drag do, computed here from forces. */
+/* The energy m v^2/2 + w.Jw/2 + m g z changes by the work of thrust, torques and drag, computed here from
+ * forces. */
 static void energy_changes_by_the_work_of_rotors_and_drag(void **state)
 {
     double s[QUAD_STATE], ds[QUAD_STATE], r[9], force, torque[3], command[QUAD_ROTORS] = {0},
@@ -91,7 +92,7 @@ static void thrusts_make_the_wanted_force_and_torques(void **state)
     assert_true(fabs(force - 0.3) < 1e-15);
     for (int i = 0; i < 3; i++)
         assert_true(fabs(made[i] - torque[i]) < 1e-17);
-    quad_thrusts(100, torque, f); /* the force gives way, torques stay */
+    quad_thrusts(100, torque, f); /* the force is reduced, and the torques are kept */
     quad_forces(f, &force, made);
     assert_true(force < 4 * QUAD_MOST_THRUST);
     for (int i = 0; i < 3; i++)
@@ -144,8 +145,8 @@ static void the_same_seed_flies_the_same_bits(void **state)
     drone_flight_clear(&c);
 }
 
-/* Planned speeds: from rest and to rest, changing by at most 4 m/s^2 along the path, and falling by at most 0.7 g. Sharp corners
- * and what smoothing makes of them are a few of a hundred set-points. */
+/* Planned speeds begin and end at rest, change by at most 4 m/s^2 along the path, and descend with at most
+ * 0.7 g. Sharp corners, even after smoothing, exceed this at a few of a hundred set-points. */
 static void plans_are_flyable(void **state)
 {
     int all = 0, over[3] = {0}, near[3] = {0};
@@ -180,7 +181,7 @@ static void plans_are_flyable(void **state)
     }
 }
 
-/* Bounds are wide about what was measured: 218 s, 2.8 km, 12.7 m/s, 0.44 m, 10 %. */
+/* The bounds are wide around the measured values: 218 s, 2.8 km, 12.7 m/s, 0.44 m, 10 %. */
 static void flights_are_fast_long_and_near_their_paths(void **state)
 {
     enum { N = 6 };

@@ -1,4 +1,5 @@
-/* Flights from files: EuRoC's and TUM's columns, what is refused with which line, and flights written and read again. */
+/* Tests flights of files: the columns of EuRoC and TUM, refusals with their lines, and flights that are
+ * written and read again. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ typedef struct Kind {
     const char *rest;
 } Kind;
 
-/* A straight flight at 3, -2, 1 m/s in the columns of every kind. */
+/* Writes a straight flight at 3, -2, 1 m/s with each kind of columns. */
 static void columns_are_told_by_time_and_names(void **state)
 {
     static const double v[3] = {3, -2, 1};
@@ -98,8 +99,8 @@ static void columns_are_told_by_time_and_names(void **state)
     }
 }
 
-/* Whatever the rate of a file is, the flight is the same: a circle of radius 5 m at 1 rad/s, in 20 to 1000 rows a second, and
- * with rows missing for 0.3 s. */
+/* The flight does not depend on the rate of the file: a circle of radius 5 m at 1 rad/s, with 20 to 1000 rows
+ * a second, and with 0.3 s of rows missing. */
 static void rates_and_short_gaps_do_not_matter(void **state)
 {
     static const double rates[] = {20, 100, 500, 1000};
@@ -167,8 +168,8 @@ static void bad_files_are_one_line_with_the_row(void **state)
 
 enum { SAMPLES = 240 };
 
-/* A file of what a sensor saw, good but for what `spoil` does: 0 nothing, 1 a variance below 0, 2 no symmetry, 3 a velocity that
- * is no number, 4 a step too long, 5 no covariances. */
+/* Writes a file of measurements with an error chosen by `spoil`: 0 none, 1 a negative variance, 2 an
+ * asymmetric covariance, 3 a velocity that is NaN, 4 a step that is too long, 5 no covariances. */
 static void write_seen(const Place *p, int spoil)
 {
     static double t[SAMPLES], x[3 * SAMPLES], v[3 * SAMPLES], c[9 * SAMPLES];
@@ -251,7 +252,7 @@ static void what_sensors_saw_is_read_and_checked(void **state)
     unlink(path_of(p, "seen.npz"));
 }
 
-/* An estimate has the flight's clock, and its errors. */
+/* An estimate is written with the clock of the flight and with its errors. */
 static void an_estimate_is_a_tum_file(void **state)
 {
     const Place *p = *state;

@@ -1,5 +1,5 @@
-/* Layers and products of the drone networks, and their derivatives, against the numbers of the published code and of e3nn: some
- * that are in the source tree, and the others where all reference arrays are beside it. */
+/* Compares layers and products of the drone networks, and their derivatives, with numbers of the published
+ * code and of e3nn: some are in the source tree, others are used where all reference arrays exist beside it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static RelnNode *built(const RelnNet *net, const Layer *l, RelnNode *x)
     }
 }
 
-/* Theirs [B, C, K, T of `from`] to ours (B, T, K, C) of the first `times`, or back. */
+/* Converts the published [B, C, K, T of `from`] to (B, T, K, C) of the first `times`. */
 static void turn(const double *theirs, int k, int from, int times, double *ours)
 {
     for (int b = 0; b < BATCH; b++)
@@ -139,7 +139,7 @@ static void compare(const Layer *l, const char *what, const double *got, const d
         fail_msg("%s, %s%s: off by %g of %g", l->name, l->mode, what, worst, size);
 }
 
-/* The array that a parameter or state of ours has its numbers from; NULL: none. */
+/* Returns the name of the published array for one of our parameters or states; NULL: there is none. */
 static const char *their_part(const Layer *l, const char *ours)
 {
     const char *part = strchr(ours, '.') + 1;
@@ -191,7 +191,7 @@ static void check_part(RelnCtx *ctx, const Layer *l, RelnPlan *plan, const char 
     reln_array_clear(&a);
 }
 
-/* Values, and the gradients of sum(r y) by x and, of gates, by their weights. */
+/* Compares values, and the gradients of sum(r y) with respect to x and, for gates, to their weights. */
 static bool check_layer(const Layer *l)
 {
     static double x[MOST], r[MOST];
@@ -283,8 +283,8 @@ static void layers_are_the_published_ones(void **state)
     assert_true(compared >= 2);
 }
 
-/* Symmetric and skew parts add to a length and subtract in the form of the algebra. The mean of |y|^4 is 1 afterwards, to the
- * 1e-5 that is added to it and is small beside the lengths here. */
+/* Symmetric and skew parts add up in a length and are subtracted in the form of the algebra. After the norm
+ * the mean of |y|^4 is 1, up to the added 1e-5, which is small here. */
 static void a_norm_by_size_sees_lengths(void **state)
 {
     enum { N = 50 };

@@ -1,4 +1,4 @@
-/* The quadrotor in another simulator, MuJoCo, where there is one: the same forces give the same motion. */
+/* Compares the quadrotor with the simulator MuJoCo, if it is installed: the same forces give the same motion. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

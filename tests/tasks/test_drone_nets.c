@@ -1,5 +1,5 @@
-/* The networks of the drone table: how many parameters they have, what turns and reflections do to them, and the published
- * code's numbers. */
+/* Tests the networks of the drone table: numbers of parameters, the effect of rotations and reflections, and
+ * the numbers of the published code. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void close_rig(Rig *r)
     reln_ctx_destroy(r->ctx);
 }
 
-/* Small weights in gates, so that the cubic ones stay moderate without statistics of a batch. */
+/* Makes the weights of gates small, so that cubic gates stay moderate without batch statistics. */
 static void tame(Rig *r)
 {
     for (int i = 0; i < reln_store_count(r->s.store); i++) {
@@ -102,7 +102,8 @@ static void some_window(DroneNoiseKind kind, uint64_t seed, DroneSeen *seen)
     drone_flight_clear(&f);
 }
 
-/* |f(r x) - r f(x)| against |f(x)|: displacement, and the logarithm of its covariance where there is. */
+/* Returns |f(r x) - r f(x)| / |f(x)| for the displacement and, if there is one, the logarithm of its
+ * covariance. */
 static double turned_error(Rig *r, DroneNoiseKind kind, const double *turn)
 {
     DroneSeen seen[2], moved[2];
@@ -206,7 +207,7 @@ static void equivariant_rows_turn_with_their_windows(void **state)
     }
 }
 
-/* Adds a velocity to all that was measured. */
+/* Adds a velocity to all measurements. */
 static void boost(DroneSeen *seen)
 {
     static const double by[3] = {30, -20, 10};
@@ -215,8 +216,9 @@ static void boost(DroneSeen *seen)
         seen->v[i] += by[i % 3];
 }
 
-/* A correction of the integral may not depend on a velocity that is added to all samples; a displacement must. The sums
- * over the window have some 1e3 terms of size 30 / 4, so rounding is below 1e3 * 30 * 1e-16 of features of size 1. */
+/* A correction of the integral must not depend on a velocity that is added to all samples; a displacement
+ * must. Sums over the window have about 1e3 terms of size 30 / 4, so rounding is below 1e3 * 30 * 1e-16 for
+ * features of size 1. */
 static void corrections_do_not_depend_on_the_mean_velocity(void **state)
 {
     static const char *const rows[] = {"resnet", "vn", "vn-krylov", "reln", "tfn", "se3t", "best"};
@@ -246,7 +248,7 @@ static void corrections_do_not_depend_on_the_mean_velocity(void **state)
     assert_false(row_of("reln-direct")->normal);
 }
 
-/* Runs a window of inputs that are made `factor` times as large. Returns the length of the output. */
+/* Runs a window whose inputs are multiplied by `factor`, and returns the length of the output. */
 static double length_of(Rig *r, const DroneSeen *seen, double factor)
 {
     double inputs[12 * DRONE_WINDOW], *v = inputs, *m = inputs + 3 * DRONE_WINDOW, sum = 0;
@@ -264,8 +266,8 @@ static double length_of(Rig *r, const DroneSeen *seen, double factor)
     return sqrt(sum);
 }
 
-/* Whatever a window holds, bounded networks grow with its size and no faster: ten times as large inputs, ten times as large
- * outputs. Published gates are cubic, one after the other. */
+/* Outputs of bounded networks grow in proportion to their inputs: ten times larger inputs give ten times
+ * larger outputs. Published gates are cubic, and follow one another. */
 static void bounded_networks_do_not_run_away(void **state)
 {
     static const char *const rows[] = {"reln-bounded", "reln-products", "reln"};
@@ -329,8 +331,8 @@ static void rows_without_symmetry_do_not(void **state)
     assert_true(row_error("vn-axes-coded", "none:3", DRONE_NOISE_D, r) > 1e-3);
 }
 
-/* Under a reflection hat(v) is an axial vector and v is not: networks of matrices break it where brackets or logarithms meet
- * velocities; ours, which multiplies matrices and vectors, keeps it. */
+/* Under a reflection, hat(v) is axial and v is not. Networks of matrices therefore break reflections where
+ * brackets or logarithms meet velocities; our network multiplies matrices and vectors, and keeps them. */
 static void reflections_are_kept_by_ours_and_vectors_alone(void **state)
 {
     const double mirror[9] = {-1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -370,7 +372,7 @@ static void a_network_about_gravity_keeps_turns_about_it_only(void **state)
 
 /* ---- paths of kernels ---------------------------------------------------------------------------------------------- */
 
-/* n features of a type whose coordinates in an orthonormal basis are N(0, 1), (n, K). */
+/* Draws n features (n, K) of a type, with coordinates N(0, 1) in an orthonormal basis. */
 static void draw_type(RelnRng *rng, int type, int n, double *x)
 {
     for (int i = 0; i < n; i++) {
@@ -506,7 +508,7 @@ static bool begins(const char *name, const char *with, const char **rest)
     return true;
 }
 
-/* Our parameter's name as theirs; theirs are paths of modules with underscores. */
+/* Converts the name of a parameter to the published name, a path of modules with underscores. */
 static void their_name(const char *ours, char name[160])
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* Noise, estimators without learning, and scores: what is known by hand, and the published evaluation's artefact. */
+/* Tests noise, estimators without learning, and scores: values known by hand, and the artefact of the
+ * published evaluation. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,8 +76,9 @@ static void reported_covariances_are_those_of_the_errors(void **state)
         }
 }
 
-/* Kind A: 0.2 m/s and up to 0.8 more, half of it at the mean speed. Axes of the others are good, 0.2 m/s, or bad, 2 or 4;
- * what is bad and slow, E and F, is correlated over half a second, and its sums are as wrong as 2 (0.5 s) / step of them. */
+/* Errors of kind A are 0.2 m/s and up to 0.8 m/s more, half of it at the mean speed. Axes of the other kinds
+ * are good (0.2 m/s) or bad (2 or 4 m/s). Bad errors of E and F are correlated over half a second, so the
+ * variance of their sums is larger by 2 (0.5 s) / step. */
 static void errors_have_their_sizes(void **state)
 {
     const Fixture *f = *state;
@@ -111,8 +113,8 @@ static void errors_have_their_sizes(void **state)
     }
 }
 
-/* A window of one sample: a fifth of the axes is bad, 0.4 s of 2 s. Slow errors keep their size while they last: after 0.4 s
- * they are what half a second lets them recall, and as large as at their beginning. */
+/* In a window of one sample a fifth of the axes is bad: 0.4 s of 2 s. Slow errors keep their size while they
+ * last: after 0.4 s they have the correlation of half a second, and the same size as at their beginning. */
 static void bad_axes_are_a_fifth_and_last(void **state)
 {
     enum { WINDOWS = 4000, LATE = 80 };
@@ -186,8 +188,8 @@ static double window_error(const Fixture *f, const double *d, int i)
     return sum;
 }
 
-/* The filter inside a window is the best linear estimate for its model: it equals the smoother of that window alone, and its
- * covariance is right. */
+/* The filter inside a window is the best linear estimate for its model: it equals the smoother of that window
+ * alone, and its covariance is correct. */
 static void the_filter_of_a_window_agrees_with_its_smoother(void **state)
 {
     const Fixture *f = *state;
@@ -287,8 +289,9 @@ static void tracks_report_their_covariances(void **state)
     drone_seen_clear(&s[1]);
 }
 
-/* Without information from measurements, a displacement over one step is as uncertain as the speed and the acceleration at
- * its beginning, and white jerk: step^2 100^2 + step^4 / 4 30^2 + jerk step^5 / 20. */
+/* Without information from measurements, the uncertainty of a displacement over one step comes from the speed
+ * and the acceleration at its beginning, and from white jerk: step^2 100^2 + step^4 / 4 30^2 + jerk step^5 /
+ * 20. */
 static void a_step_is_as_uncertain_as_jerk_makes_it(void **state)
 {
     const double step = 0.5, jerk = 3e6;
@@ -308,7 +311,8 @@ static void a_step_is_as_uncertain_as_jerk_makes_it(void **state)
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
-/* A perfect network: no error where windows share ends; half a window late, at 12 m/s, where they are joined as published. */
+/* A perfect network has no error where windows share ends; joined as published, it is half a window late, at
+ * 12 m/s. */
 static void a_perfect_network_is_exact_in_r1_and_ten_metres_off_in_r3(void **state)
 {
     enum { APART = 10 };
@@ -368,7 +372,8 @@ static void a_drift_has_the_scores_of_a_straight_line(void **state)
 
 /* ---- scores once more -------------------------------------------------------------------------------------------- */
 
-/* The error of the trajectory at a time: joints are `tile` seconds apart, and between them it is linear. */
+/* Returns the error of the trajectory at a time: joints are `tile` seconds apart, and errors are linear
+ * between them. */
 static double error_at(double (*joint)[3], double tile, double time, int k)
 {
     const int i = (int)(time / tile);
@@ -390,7 +395,7 @@ static double relative_error(double (*joint)[3], int n, double tile, double seco
     return sqrt(sum / count);
 }
 
-/* Random displacements of a flight: every score by its definition. */
+/* Compares every score of random displacements with its definition. */
 static void scores_follow_their_definitions(void **state)
 {
     enum { N = 40, APART = 30, MANY = 200 };

@@ -1,6 +1,7 @@
-/* The numbers of the drone's table once more, for two test flights and two sensors. Estimators without learning are called
- * here; networks are replaced by a function of their inputs (the linker leads exp_predict() through this file), which knows
- * no symmetry, so errors in turned frames are large and known. Training is seen at its targets and its losses. */
+/* Computes the numbers of the drone's table again, for two test flights and two sensors. Estimators without
+ * learning are called directly. Networks are replaced by a function of their inputs (the linker redirects
+ * exp_predict() to this file) without any symmetry, so errors in turned frames are large and known. Training
+ * is checked by its targets and losses. */
 #include "tasks/drone/classic.h"
 #include "tasks/drone/nets.h"
 #include "tasks/drone/score.h"
@@ -16,7 +17,8 @@ enum { TILE = DRONE_WINDOW - 1, MOST = 64 };
 
 /* ---- what a network is replaced by ----------------------------------------------------------------------------------- */
 
-/* A displacement, and the logarithms of three variances behind it on the diagonal of a matrix. */
+/* Replaces a network: writes a displacement, followed by the logarithms of three variances on the diagonal of
+ * a matrix. */
 static void network(const double *v, int n_out, double *out)
 {
     memset(out, 0, (size_t)n_out * sizeof *out);
@@ -43,7 +45,8 @@ RelnStatus __wrap_exp_predict(Exp *e, int plan, const ExpSet *set, double *out)
     return status;
 }
 
-/* Targets of training: errors of integration are below two metres, displacements in a second up to sixteen. */
+/* The targets of training: errors of integration are below two metres, displacements over a second up to
+ * sixteen. */
 static double target_square;
 static int n_targets;
 
@@ -218,7 +221,8 @@ static double mean_nees(const Flown *f, const Estimate *e)
     return sum;
 }
 
-/* In the frame of the first rotation: the error, and the distance from the turned displacements. */
+/* Computes the metrics in the frame of the first rotation: the error, and the distance from the turned
+ * displacements. */
 static void check_turned(const double *metrics, const DroneRow *row, const Flown *f,
                          const Estimate *before)
 {
@@ -302,7 +306,7 @@ static void check_row(Scaled *t, const char *name, const Flown *flown)
     task_run_clear(&run);
 }
 
-/* The error of validation is the mean over windows of both flights. */
+/* The validation error is the mean over the windows of both flights. */
 static void check_validation(Scaled *t, const char *name, const Flown *flown)
 {
     const DroneRow *row = task_model(&t->task, name)->settings;

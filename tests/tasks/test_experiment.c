@@ -1,5 +1,5 @@
-/* An experiment of a page: the area vector of a triangle, (b - a) x (c - a) / 2, which turns with it. The data, the
- * networks, the numbers; and a network that does not turn is seen. */
+/* Tests a small experiment: the area vector of a triangle, (b - a) x (c - a) / 2, which rotates with the
+ * triangle. The data, the networks and the numbers are checked; a network that does not rotate is detected. */
 #include <stdlib.h>
 
 #include "support/support.h"
@@ -26,11 +26,11 @@ typedef struct Row {
     Kind kind;
     int parts;    /* trainings, one after the other */
     int steps;    /* at a constant rate; 0: as the scale says, with a cosine */
-    int contrary; /* validation has the opposite targets: what is learned is worse by it */
+    int contrary; /* validation has the opposite targets, so that training makes its score worse */
     int last;     /* the last weights, not the best */
     int every;    /* steps from an evaluation to the next; 0: 50 */
     int batch;    /* 0: the scale's */
-    int watched;  /* samples of batches are noted */
+    int watched;  /* the samples of batches are recorded */
 } Row;
 static const char *const kinds[] = {"bracket", "mlp", "half-sum", NULL};
 static const Key row_keys[] = {
@@ -171,7 +171,7 @@ static void turn(const void *self, const void *g, const double *y, double *out)
     turn_vectors(g, 1, y, out);
 }
 
-/* What load() made of batches, in their order. */
+/* The batches that load() has made, in their order. */
 static struct {
     int n;
     double x[EPOCHS * ALL], y[EPOCHS * ALL], drawn[EPOCHS * ALL];
@@ -334,7 +334,8 @@ static void a_second_part_goes_on_from_the_weights_of_the_first(void **state)
     assert_true(twice.metrics[0] < once.metrics[0]);
 }
 
-/* By a validation set with the opposite targets the first evaluation is the best, and by the test set the last. */
+/* On a validation set with the opposite targets the first evaluation is the best, and on the test set the
+ * last. */
 static void the_weights_that_validation_finds_best_are_kept(void **state)
 {
     const TaskRun early = row(*state, "early"), late = row(*state, "late"),
@@ -360,7 +361,8 @@ static int of_sample(const Data *d, double x)
     return found;
 }
 
-/* Also in batches that are not drawn at once; and what moves a sample is drawn anew for each of them. */
+/* Every sample occurs once in an epoch, also if batches are shuffled in several parts; augmentation is drawn
+ * for each sample. */
 static void an_epoch_has_every_sample_once_with_its_target(void **state)
 {
     const Data *d = ((Lab *)*state)->data;

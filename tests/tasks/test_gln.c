@@ -1,4 +1,5 @@
-/* The GL(n) task: its targets and frames against their definitions, its networks against what they can and cannot do. */
+/* Tests the GL(n) task: its targets and frames against their definitions, and which functions its networks
+ * can compute. */
 #include <float.h>
 #include <math.h>
 
@@ -6,7 +7,7 @@
 #include "tasks/network.h"
 #include "tasks/smoke.h"
 
-/* By its name; NULL when there is none. */
+/* Returns the target of this name; NULL when there is none. */
 static const GlnTarget *gln_target(const char *name)
 {
     for (int i = 0; i < GLN_TARGETS; i++)
@@ -28,7 +29,7 @@ static const double acting = 4 * 2.0 * 10 * 10 * 10 * 16 * DBL_EPSILON;
 
 /* ---- data --------------------------------------------------------------------------------------------------------- */
 
-/* X = diag(1, 2, 3) in a frame of its own, Y = I. */
+/* X is diag(1, 2, 3) in another frame, and Y = I. */
 static void targets_have_the_values_of_their_names(void **state)
 {
     const double diagonal[9] = {1, 0, 0, 0, 2, 0, 0, 0, 3};
@@ -102,7 +103,7 @@ static void values_move_with_the_frame(void **state)
     reln_setting_clear(&s);
 }
 
-/* log(S Sbar^-1) is conjugated by every g; log S is not, and would be a wrong promise. */
+/* Every g conjugates log(S Sbar^-1), but not log S, which would be a false promise. */
 static void only_the_lift_with_a_reference_follows_a_congruence(void **state)
 {
     const GlnTarget *target = gln_target("covariance"), *matrices = gln_target("square");
@@ -172,7 +173,8 @@ static const GlnModel paper = {.kind = GLN_LAYERS,
                                   .hidden = 2,
                                   .activation = RELN_ACT_SILU};
 
-/* Outputs with random weights, before and after something was done to the inputs: the larger change, relative. */
+/* A Change changes the input matrix (3 x 3) of a network with random weights; the larger relative change of
+ * its outputs is measured. */
 typedef void (*Change)(double *matrix); /* 3 x 3 */
 
 static void flip_trace(double *m) /* X0 + z -> X0 - z */
@@ -266,7 +268,8 @@ static RelnNode *own_layers(const RelnNet *net)
     return reln_nn_linear(net, "out", h, 1);
 }
 
-/* One seed and the same names are the same weights: 6 = 2 n, by which the form on gl(3) is larger than the trace. */
+/* Networks with one seed and the same names have the same weights; the factor 6 = 2 n is that of the form on
+ * gl(3) relative to the trace. */
 static void layers_see_matrices_over_the_root_of_the_form(void **state)
 {
     const GlnNetwork of = {.model = &paper, .target = gln_target("commutator"), .n = 3};
@@ -297,7 +300,7 @@ static void layers_see_matrices_over_the_root_of_the_form(void **state)
     network_clear(&n);
 }
 
-/* Must fail: with products neither reflection is a symmetry, and all the targets that are not even can be learned. */
+/* Must fail: with products neither reflection is a symmetry, so all targets that are not even can be learned. */
 static void affine_and_product_commute_with_neither(void **state)
 {
     (void)state;
@@ -315,7 +318,7 @@ static void drop_trace(double *m)
         m[i] -= z;
 }
 
-/* Without the centre's part of the form, a trace is nowhere in an invariant. */
+/* Without the centre's part of the form, no invariant contains a trace. */
 static void only_the_completed_form_sees_a_trace(void **state)
 {
     (void)state;

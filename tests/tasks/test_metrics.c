@@ -1,5 +1,5 @@
-/* Metrics of every task once more: the weights that a run kept, in a network of the test's own, on data that are drawn
- * here, and the formula of each column written out. */
+/* Computes the metrics of every task again: the saved weights of a run in a network that the test builds, on
+ * data that are drawn here, with the formula of each column written out. */
 #include "support/support.h"
 #include "tasks/bch/bch.h"
 #include "tasks/elements.h"
@@ -12,9 +12,9 @@
 #include "tasks/sl3/sl3.h"
 #include "tasks/sp4/sp4.h"
 
-/* A sample that is moved here and there in another order differs by a few roundings of double precision; when that crosses a
- * boundary of single precision, by one of its roundings, in a few of a hundred outputs. Errors that are large beside
- * rounding do not see it. */
+/* A sample that is moved by operations in another order differs by a few roundings of double precision.
+ * Rounded to single precision, a few of a hundred outputs then differ by one rounding. Errors that are large
+ * compared with rounding are not affected. */
 static const double single = 64 * 0x1p-23;
 
 static const void *settings_of(const char *task, const char *row)
@@ -42,7 +42,8 @@ static RelnNode *network_of_sp4(const RelnNet *net, const void *model)
     return sp4_network(net, model);
 }
 
-/* 200 pairs; two elements g, the first acts on the first fifth of them, the second on the second. */
+/* Uses 200 pairs and two elements g: the first acts on the first fifth of the pairs, the second on the second
+ * fifth. */
 static void judge_sp4(const char *row, const char *symmetry)
 {
     enum { N = 200, PART = 40, ACTIONS = 2, SEED = 20230601 };
@@ -96,7 +97,8 @@ static RelnNode *network_of_platonic(const RelnNet *net, const void *model)
     return platonic_network(net, model);
 }
 
-/* How many have the largest logit at their label; *close: of how many two logits are equal to rounding. */
+/* Returns the number of samples whose largest logit is that of their label; *close is the number whose two
+ * largest logits are equal up to rounding. */
 static int right_answers(Judge *j, const double (*elements)[PLATONIC_K][PLATONIC_CHANNELS],
                          const int32_t *labels, const int32_t *which, int *close)
 {
@@ -328,7 +330,8 @@ static void errors_of_bch_are_means_of_distances_and_angles(void **state)
 
 enum { BODIES = 10 };
 
-/* Mean over the first n points and all bodies of |w - r true|; the network goes on from its own last point. */
+/* Computes the mean over the first n points and all bodies of |w - r true|; the network continues from its
+ * own last point. */
 static void follow(Judge *j, const double *truth, const double *r, double *errors)
 {
     static double x[BODIES * 3], y[BODIES * 3 * RIGID_STEPS];
@@ -430,7 +433,7 @@ static double share(const double *a, const double *b, int n)
     return off / all;
 }
 
-/* Targets are learned in units of their own mean square on the training set; a number is centred, too. */
+/* Targets are learned in units of their root mean square on the training set; numbers are also centred. */
 static void judge_gln(const char *row, const char *symmetry)
 {
     enum { TRAINED = 200, FRAMES = 2, SEED = 20240701 };
@@ -498,7 +501,7 @@ static void errors_of_gln_are_shares_of_the_target_in_moved_frames(void **state)
 
 enum { MOTIONS = 8, STATES = MOTIONS * PEND_STATE };
 
-/* A network of the velocity in which each motion is a sample of its own. */
+/* A Field is a network of the velocity in which each motion is a separate sample. */
 typedef struct Field {
     RelnGroup *group;
     RelnStore *store;
@@ -574,7 +577,7 @@ static double relative(const double *z, const double *truth)
     return isfinite(off) ? off : 1;
 }
 
-/* Mean square of all numbers of the pieces of motion, the given first states among them. */
+/* Returns the mean square of all numbers of the pieces of motion, including the given first states. */
 static double error_of_pieces(const Field *f, const double *pieces)
 {
     static double z[STATES];
@@ -617,8 +620,9 @@ static double broken_by_a_turn(const Field *f, const double *z)
     return worst / size;
 }
 
-/* Geometric means over motions and times: above 1e-5, above 1e-7, and the latter without the first time.
- * Drifts are means over motions of the largest change; those of the other row are of motions that are lost. */
+/* Compares the geometric means over motions and times: with errors raised to 1e-5, to 1e-7, and the latter
+ * without the first time. Drifts are means over motions of the largest change; the motions of the other row
+ * diverge. */
 static void judge_pendulum(const char *row)
 {
     static double z[STATES];

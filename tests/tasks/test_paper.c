@@ -1,5 +1,5 @@
-/* The published numbers: what the tasks hold, and what the pages of results show, is what was printed (paper.tsv), no more
- * and no less; and a digit that is typed wrong on any side is seen. */
+/* Compares the published numbers in the tasks and on the pages of results with paper.tsv: none is missing and
+ * none is added. A digit that is typed wrong on any side is detected. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { LINES = 256, WORD = 32, CELLS = 6, TEXT = 1024, COLUMNS = 32 };
 
-/* A number as it is printed, and what one of its unit is. NAN: there is none. */
+/* A Line is a number as printed, with the value of its unit; NAN: there is none. */
 typedef struct Line {
     char task[WORD], row[WORD], metric[WORD];
     double unit, mean, spread;
@@ -32,7 +32,7 @@ static double number(const char *text)
     return value;
 }
 
-/* What is before the next `end`, or all that is left; *text is behind it, or NULL. */
+/* Returns the text before the next `end`, or the rest; *text is then the text after it, or NULL. */
 static char *cut(char **text, char end)
 {
     char *word = *text, *at = word ? strchr(word, end) : NULL;
@@ -115,7 +115,7 @@ static const Line *find(const Paper *p, const char *task, const char *row, const
     return found;
 }
 
-/* Both are the nearest doubles of one decimal, times a unit that is rounded once more. */
+/* Both are the doubles nearest to one decimal number, times a unit, which rounds once more. */
 static void assert_same(double got, double want)
 {
     assert_small(got - want, 4 * 0x1p-52 * fabs(want));
@@ -235,7 +235,7 @@ static int cells(char *text, char *cell[COLUMNS])
     return n;
 }
 
-/* One of the last digit of a number as text: "5.83e-4" has 1e-6. */
+/* Returns the value of one unit in the last digit of a number as text: 1e-6 for "5.83e-4". */
 static double last_digit(const char *text, size_t length)
 {
     const char *exponent = memchr(text, 'e', length), *point = memchr(text, '.', length);
@@ -292,7 +292,8 @@ static int column_of(const Task *task, char *const head[], int column)
     return -1;
 }
 
-/* Numbers of the paper that a page shows; each is compared, and a cell is empty where nothing is printed. */
+/* Compares the published numbers on a page; a cell must be empty if the paper prints no number. Returns how
+ * many there are. */
 static int compare_page(const Paper *p, const char *name)
 {
     const Task *task = task_find(name);

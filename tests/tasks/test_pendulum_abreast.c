@@ -1,4 +1,5 @@
-/* States abreast are the same states: a network gives each what it gives it alone, and a loss weighs them as before. */
+/* Tests states packed side by side: a network computes the same values for each as for the state alone, and a
+ * loss has the same weights. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static void draw_chunks(double *chunks)
             0.3 * chunks[i] - (i % PEND_STATE == 2 ? 1.5 : 0) - (i % PEND_STATE == 5 ? 3 : 0);
 }
 
-/* The loss of the N chunks and its derivatives by the chunks themselves, so many of them abreast. */
+/* Returns the loss of the N chunks and its derivatives with respect to the chunks, with `abreast` of them
+ * side by side. */
 static double loss_of(int abreast, const double *chunks, double *derivative)
 {
     const int groups = pend_groups(N, abreast);

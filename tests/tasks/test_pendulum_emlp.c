@@ -1,4 +1,5 @@
-/* EMLP's energy against one that is written down plainly: dense matrices, projected weights, B(x) filled entry by entry. */
+/* Compares EMLP's energy with a plain computation: dense matrices, projected weights, B(x) filled entry by
+ * entry. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 
 enum { SEED = 3, MAX = 256, CHOSEN = 27 };
 
-/* 27 scalars, 9 vectors, 3 and 1 of ranks 2 and 3; twice as many, of which six are chosen of rank 2. */
+/* 27 scalars, 9 vectors, 3 and 1 tensors of ranks 2 and 3; or twice as many, of which six of rank 2 are
+ * chosen. */
 static const PendEmlp narrow = {108}, wide = {216};
 
 typedef struct Reference {
@@ -23,7 +25,7 @@ static int size_of(int rank)
     return (int)lround(pow(3, rank));
 }
 
-/* Where tensors of a rank begin in a feature. */
+/* Returns the position of the tensors of a rank in a feature. */
 static int begin(const PendTensors *t, int rank)
 {
     int at = 0;
@@ -89,7 +91,7 @@ static void linear(const Reference *r, const char *layer, const PendTensors *in,
     }
 }
 
-/* The tensors of x that B(x) is filled with: drawn with the seed, rank after rank. */
+/* Draws the tensors of x that fill B(x), with the seed, one rank after another. */
 static void draw_chosen(int block, const PendTensors *t, int chosen[PEND_RANKS][CHOSEN])
 {
     RelnRng rng = reln_rng(SEED, /*stream=*/2 + (uint64_t)block);
@@ -127,7 +129,7 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* Scalars by themselves, the tensors in their order by the scalars that follow. */
+/* Gates each scalar by itself, and the tensors in their order by the scalars that follow. */
 static void gate(const PendTensors *t, const PendTensors *gated, const double *x, double *y)
 {
     int next = t->n[0];

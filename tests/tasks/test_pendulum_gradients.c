@@ -1,4 +1,4 @@
-/* Derivatives of a Hamiltonian network against PyTorch: of H, of its gradient, and of a rollout. */
+/* Compares derivatives of a Hamiltonian network with PyTorch: of H, of its gradient, and of a rollout. */
 #include <stdio.h>
 
 #include "tasks/pendulum.h"

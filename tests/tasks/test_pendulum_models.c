@@ -1,4 +1,5 @@
-/* What the networks promise: how many parameters, which symmetry and which not, that a field has an energy. */
+/* Tests the networks of the pendulum: numbers of parameters, the symmetries they have and do not have, and
+ * that Hamiltonian fields have no curl. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ typedef struct Study {
     double z[SIZE], u[SIZE]; /* bound: states, cotangents */
 } Study;
 
-/* Layers that start from 0 would hide what they break. */
+/* Adds random numbers to all weights, because layers that start from 0 would hide a broken symmetry. */
 static void shake(RelnStore *store)
 {
     RelnRng rng = reln_rng(11, 0);
@@ -116,7 +117,7 @@ static void act(const double g[9], const double *from, double *to)
         }
 }
 
-/* How far H(g z) is from H(z), and the velocity at g z from g times that at z, in units of the largest number. */
+/* Returns the largest of |H(g z) - H(z)| and |zdot(g z) - g zdot(z)|, in units of the largest number. */
 static double violation(Study *s, const double g[9])
 {
     double H[N] = {0}, f[SIZE], moved[SIZE], z[SIZE], worst = 0, size = 1;
@@ -175,9 +176,10 @@ typedef struct Case {
     bool turns;        /* keeps every rotation although only D6 was asked for */
 } Case;
 
-/* EMLP for D6 has two numbers that EMLP for O(2) has not, in maps between tensors of rank 3 that turn three times
- * an angle into minus three times it. Its tensors of rank 3 are made from those of rank 2 and less by maps that
- * O(2) has, too, and never have such parts: as a function it has the symmetry O(2). */
+/* EMLP for D6 has two parameters more than EMLP for O(2), in maps between tensors of rank 3 that turn
+ * rotations by three times an angle into rotations by minus three times the angle. Its tensors of rank 3 are
+ * computed from lower ranks by maps that O(2) has, too, and never contain such parts. As a function it
+ * therefore has the symmetry O(2). */
 static const Case cases[] = {
     {&pend_invariant, &pend_pairings, 69889, true, true},
     {&pend_invariant, &pend_lengths, 0, true, true},
@@ -244,8 +246,8 @@ static void the_dense_network_has_no_symmetry(void **state)
 
 /* ---- fields with an energy --------------------------------------------------------------------------------------- */
 
-/* With A the derivative of the velocity, J A is symmetric iff the field is a Hamiltonian one: how far
- * u . J A v = A^T (J^T u) . v is from being the same when u and v change places. J^T u = (-u_p, u_x). */
+/* With A the derivative of the velocity, J A is symmetric iff the field is Hamiltonian. Returns how much u .
+ * J A v = A^T (J^T u) . v changes when u and v are exchanged. J^T u = (-u_p, u_x). */
 static double curl(Study *s)
 {
     RelnRng rng = reln_rng(21, 4);

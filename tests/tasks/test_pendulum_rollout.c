@@ -1,4 +1,4 @@
-/* Rollouts, their errors, and the published counts of operations. */
+/* Tests rollouts, their errors, and the published counts of operations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

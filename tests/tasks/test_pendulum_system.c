@@ -1,4 +1,5 @@
-/* The pendulum: its motion against another integrator, what it conserves, and the published data set from its seed. */
+/* Compares the pendulum's motion with another integrator; tests conserved quantities, and the published data
+ * set made from its seed. */
 #include <math.h>
 #include <string.h>
 

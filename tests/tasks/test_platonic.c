@@ -1,4 +1,4 @@
-/* The Platonic task: homographies against geometry and the published code, networks in both forms. */
+/* Tests the Platonic task: homographies against geometry and the published code, and networks in both forms. */
 #include <float.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* The task of the free rigid body: the true motion, a bracket that is the field, and frames. */
+/* Tests the task of the free rigid body: the true motion, a bracket that equals the field, and turned frames. */
 #include <float.h>
 #include <math.h>
 
@@ -117,7 +117,7 @@ static void without_mixing_a_velocity_keeps_its_direction(void **state)
     network_clear(&n);
 }
 
-/* f(r w; r m) = r f(w; m); and with m as it was, it is not. */
+/* Checks f(r w; r m) = r f(w; m), and that it fails if m is not turned. */
 static void check_turning(const RigidModel *model, bool learned)
 {
     const double r[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1}, turned[3] = {-w0[1], w0[0], w0[2]};

@@ -1,5 +1,5 @@
-/* Samples with rows: sets of different size in batches, in validation and in predictions; a network that adds up the
- * rows of each set finds the factor that the targets were made with, so rows and samples belong together. */
+/* Tests samples with rows: sets of different size in batches, in validation and in predictions. A network
+ * that adds up the rows of each set finds the factor in the targets, so rows and samples belong together. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,12 +102,12 @@ static void sets_of_different_size_train_and_are_judged(void **state)
     assert_int_equal(reln_ctx_create(NULL, &env.ctx), RELN_OK);
     draw(&train, 0);
     draw(&test, 1);
-    /* unused columns of training are refused by the plan, so they are left out there */
+    /* the plan refuses columns that training does not use, so they are left out */
     train.set.n_columns = 2;
     assert_ok(env.ctx, task_run_alone(&env, &c, &row, 1, &run));
     assert_true(run.metrics[0] < 1e-3);
     task_run_clear(&run);
-    part.move = never; /* moves know nothing of rows */
+    part.move = never; /* augmentation does not support rows */
     assert_int_equal(task_run_alone(&env, &c, &row, 1, &run), RELN_ERR_ARG);
     task_run_clear(&run);
     task_release(&env);

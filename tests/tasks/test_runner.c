@@ -1,4 +1,5 @@
-/* What runs tasks: runs are made once, stopped and gone on with the same bits, and told together. */
+/* Tests the runner of tasks: runs are made once, resume with the same bits after a stop, and are reported
+ * together. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,14 +27,14 @@ typedef struct Line {
 } Line;
 
 static int n_prepared, n_run, n_loaded;
-static bool stop_fails;   /* a run that is asked to stop then fails for another reason */
-static bool stop_judging; /* asked to stop when training is over and the evaluation has begun */
+static bool stop_fails;   /* a run that is asked to stop fails for another reason */
+static bool stop_judging; /* the request to stop comes during the evaluation after training */
 typedef struct Scale {
     double rate;
 } Scale;
 static Scale scales[TASK_SCALES] = {{0.1}, {0.1}, {0.1}};
 static const Key scale_keys[] = {TASK_NUMBER(Scale, rate)};
-static const char *failing, *dying; /* models whose runs do */
+static const char *failing, *dying; /* names of models whose runs fail, or kill their process */
 static uint64_t wild;               /* the seed whose training diverges; 0: none */
 static uint64_t endless;            /* the seed whose share is not finite; 0: none */
 static bool steady;                 /* the share is 0.1 for all seeds */
@@ -222,7 +223,7 @@ static bool exists(const Place *p, const char *name)
     return stat(path, &info) == 0;
 }
 
-/* A file as a text, in static memory. */
+/* Returns the content of a file, in static memory. */
 static const char *content(const Place *p, const char *name)
 {
     static char text[1 << 20];
@@ -458,7 +459,7 @@ static void a_run_of_other_settings_is_made_again(void **state)
     place_clear(&p);
 }
 
-/* Asked to stop after so many looks. */
+/* Asks to stop after so many calls. */
 static bool asked_after(void *self)
 {
     return --*(int *)self < 0;
@@ -501,9 +502,9 @@ static void note_first(void *self, const char *what, uint64_t first)
     *(uint64_t *)self = first;
 }
 
-/* The file was written by reln 0.1.0 before runs of tasks and of `fit` had one layout. Bits are those of the machine's
- * kernels and of the compiler: it was made with AVX2 by a program that gcc compiled. Elsewhere both runs end at the minimum of
- * a convex loss to its own rounding: some 1e-6 of f32 numbers. */
+/* reln 0.1.0 wrote this file before runs of tasks and of `fit` had a common layout. The bits depend on
+ * kernels and compiler: it was made with AVX2 and gcc. On other machines both runs end at the minimum of a
+ * convex loss up to rounding, about 1e-6 in f32. */
 static void a_checkpoint_of_the_first_layout_goes_on(void **state)
 {
     uint64_t first = 0;
@@ -537,7 +538,7 @@ static void a_checkpoint_of_the_first_layout_goes_on(void **state)
     place_clear(&p);
 }
 
-/* The last file is torn, and nothing of the run is lost but the last half minute. */
+/* The last checkpoint is damaged: only the last half minute of the run is lost. */
 static void a_torn_checkpoint_leaves_the_one_before_it(void **state)
 {
     uint64_t first = 0;
@@ -573,7 +574,7 @@ static void a_torn_checkpoint_leaves_the_one_before_it(void **state)
     place_clear(&p);
 }
 
-/* Processes of their own: nothing is run in this one. */
+/* Runs are made in separate processes, and none in this one. */
 static void runs_at_a_time_come_to_what_they_are_one_by_one(void **state)
 {
     double one[2];
@@ -642,7 +643,7 @@ static void a_run_that_fails_or_dies_among_others_is_told(void **state)
     assert_non_null(strstr(p.outcome.message, "other, seed 1: it was told to fail"));
     failing = NULL;
     dying = "plain";
-    scales[TASK_QUICK].rate = 0.3; /* nothing of before is taken */
+    scales[TASK_QUICK].rate = 0.3; /* no earlier results are reused */
     assert_int_equal(go(&p), RELN_ERR_IO);
     assert_non_null(strstr(p.outcome.message, "plain, seed 1: its process was ended by signal 9"));
     dying = NULL;
@@ -694,7 +695,8 @@ static void a_checkpoint_of_other_settings_is_not_gone_on_from(void **state)
     place_clear(&p);
 }
 
-/* It keeps its best weights, and the table says how many of the runs did, also when their records are read. */
+/* A diverged run keeps its best weights, and the table says how many runs diverged, also when their records
+ * are read again. */
 static void a_run_that_diverged_is_told(void **state)
 {
     static const char *const note = ": 1 of the runs diverged and kept their best weights";
@@ -720,7 +722,8 @@ static void a_run_that_diverged_is_told(void **state)
     place_clear(&p);
 }
 
-/* Stopped is what a run says by its status: one that could not keep its state is no run that can be gone on with. */
+/* The status of a run says whether it was stopped: a run that could not save its state has failed and cannot
+ * be resumed. */
 static void a_run_that_fails_while_it_is_stopped_has_failed(void **state)
 {
     (void)state;

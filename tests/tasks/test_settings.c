@@ -1,4 +1,5 @@
-/* Settings by tables: no field is missing, and changing any of them makes a finished run and its checkpoint another one's. */
+/* Tests the tables of settings: no field is missing, and changing a field invalidates a finished run and its
+ * checkpoint. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,7 @@ static void copy_clear(Copy *c)
     free(c->row);
 }
 
-/* Another value of a field; false for padding. */
+/* Changes the value of a field; returns false for padding. */
 static bool change(const Key *key, char *base)
 {
     void *field = base + key->at;
@@ -134,7 +135,8 @@ static bool is_taken(Copy *c)
     return c->run.done;
 }
 
-/* The text is what a checkpoint has; `old`: one of a program that named itself nowhere. */
+/* Returns whether a checkpoint with this text can be resumed; `old`: written by a program that did not record
+ * its version. */
 static bool is_gone_on_from(Copy *c, const char *settings, bool old)
 {
     bool agree = false;
@@ -189,7 +191,7 @@ static void a_change_of_any_field_of_any_row_is_another_run(void **state)
             check_row(task_at(t), &task_at(t)->models[m]);
 }
 
-/* A setting that there is no more decided the result of then. */
+/* A setting that no longer exists decided the old result, so the record is not valid. */
 static void a_setting_that_is_gone_is_another_run(void **state)
 {
     Copy c;
@@ -209,7 +211,7 @@ static void a_setting_that_is_gone_is_another_run(void **state)
     copy_clear(&c);
 }
 
-/* A record of a program that had no such setting, but named itself. */
+/* The record was written by a program that recorded its version and did not have this setting. */
 static void a_record_from_before_a_setting_is_good_while_the_setting_is_as_before(void **state)
 {
     typedef struct Row {
@@ -241,7 +243,7 @@ static void a_record_from_before_a_setting_is_good_while_the_setting_is_as_befor
     copy_clear(&c);
 }
 
-/* What a key says of before is a value that the key could have. */
+/* The value `before` of a key is a valid value of the key. */
 static void values_of_before_are_json(void **state)
 {
     RelnCtx *ctx = NULL;
@@ -267,7 +269,7 @@ static void values_of_before_are_json(void **state)
 
 /* ---- records of the form before --------------------------------------------------------------------------------------- */
 
-/* What programs of then wrote: some settings, "version", no "program". */
+/* Writes a record as old programs did: with some settings and "version", without "program". */
 static void write_old(const Copy *c, int width)
 {
     char path[128];

@@ -1,4 +1,5 @@
-/* The tasks on sl(3): targets and actions against their definitions, and a network that is the target. */
+/* Tests the tasks on sl(3): targets and actions against their definitions, and a network that equals the
+ * target. */
 #include <float.h>
 #include <math.h>
 

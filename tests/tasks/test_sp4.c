@@ -1,4 +1,5 @@
-/* The sp(4) task: its data against their definition, its networks against each other and the published code. */
+/* Tests the sp(4) task: its data against their definition, and its networks against each other and the
+ * published code. */
 #include <float.h>
 #include <math.h>
 

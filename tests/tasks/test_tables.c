@@ -1,4 +1,5 @@
-/* Every row of the tables at scale smoke: counted as the paper counts, and invariant where that is promised. */
+/* Tests every row of the tables at scale smoke: numbers of parameters as the paper counts them, and
+ * invariance where it is promised. */
 #include <math.h>
 #include <string.h>
 

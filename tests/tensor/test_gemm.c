@@ -1,4 +1,4 @@
-/* Matrix products: right, row by row the same bits, and safe from seven threads. */
+/* Tests matrix products: correct values, the same bits for each row, and safe use by seven threads. */
 #include "support/support.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static void clear(Products *p)
     reln_ctx_destroy(p->ctx);
 }
 
-/* The definition, in long double. */
+/* Computes an element by the definition, in long double. */
 static double element(bool ta, bool tb, ptrdiff_t i, ptrdiff_t j, ptrdiff_t m, ptrdiff_t n,
                       ptrdiff_t k, const double *a, const double *b)
 {
@@ -116,8 +116,8 @@ static void a_row_has_the_same_bits_in_any_company_and_place(void **state)
     clear(&p);
 }
 
-/* Panels of every width, and rows that fill tiles or do not: a column is the same bits in all of them, added to or not,
- * and what is beyond the last column is left alone. */
+/* For panels of every width, and rows that do and do not fill tiles, a column has the same bits, whether it
+ * is added or not, and memory after the last column is unchanged. */
 static void a_column_has_the_same_bits_at_every_width(void **state)
 {
     enum { WIDE = 67, DEEP = 259, TALL = 51, GUARD = 9 };
@@ -154,7 +154,7 @@ static void a_column_has_the_same_bits_at_every_width(void **state)
     }
 }
 
-/* Every thread has data of its own and knows the answer. */
+/* A Hammer is the work of one thread, with its data and the expected result. */
 typedef struct Hammer {
     Products p;
     float a[ROWS * K], b[K * N], want[ROWS * N], got[ROWS * N];

@@ -1,4 +1,5 @@
-/* Functions of small matrices and their derivatives: against the library's own functions, against formulas. */
+/* Compares functions of small matrices and their derivatives with the library's own functions and with
+ * formulas. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -144,9 +145,10 @@ static void matrices_without_eigenvectors_have_functions(void **state)
     }
 }
 
-/* A turn by t = pi - d commutes as the complex number e^(it). A direction is p + q with p commuting (a number, too) and q
- * anticommuting, and then L(A; E) = f'(e^(it)) p + f[e^(it), e^(-it)] q, with divided differences t / sin t for log and
- * 1 / (2 cos t/2) for sqrt. Numbers x + iy are matrices [[x, -y], [y, x]]. */
+/* A rotation by t = pi - d behaves like the complex number e^(it). A direction is p + q, where p commutes
+ * with the rotation (and is a complex number, too) and q anticommutes. Then L(A; E) = f'(e^(it)) p +
+ * f[e^(it), e^(-it)] q, with divided differences t / sin t for log and 1 / (2 cos t/2) for sqrt. Numbers x +
+ * iy are matrices [[x, -y], [y, x]]. */
 typedef struct Turn {
     double t, size; /* size A */
     double value[2], slope[2], across;
@@ -174,7 +176,8 @@ static Turn turn_by(RelnMatFun f, double distance, double size)
     return out;
 }
 
-/* The matrix of a number in the plane of the first and the last coordinate of three, turned by q; 1 or f(1) between. */
+/* Writes the matrix of a complex number in the plane of the first and the last of three coordinates, rotated
+ * by q, with `between` in the middle. */
 static void in_space(const double plane[4], double between, const double *q, double *out)
 {
     double m[9] = {plane[0], 0, plane[1], 0, between, 0, plane[2], 0, plane[3]}, t[9], qt[9];
@@ -184,8 +187,9 @@ static void in_space(const double plane[4], double between, const double *q, dou
     reln_mat_mul(3, 3, 3, t, qt, out);
 }
 
-/* The function's condition number at A is across |A| / |f(A)|, and A itself is known to rounding: so is the value. That of the
- * derivative is larger by another 1 / d, since it divides by the distance of the eigenvalues once more. */
+/* The condition number of the function at A is across |A| / |f(A)|, and A is known up to rounding; this
+ * bounds the error of the value. The derivative has a bound larger by 1 / d, since it divides by the distance
+ * of the eigenvalues once more. */
 static void turns_near_the_negative_axis_cost_what_the_condition_says(void **state)
 {
     static const double q[9] = {0.6,           -0.8,          0,
@@ -231,7 +235,7 @@ static void turns_near_the_negative_axis_cost_what_the_condition_says(void **sta
             }
 }
 
-/* On the axis, and nearer to it than numbers can tell, there is no value. */
+/* There is no value on the negative axis, nor closer to it than rounding. */
 static void half_turns_in_any_frame_are_refused(void **state)
 {
     static const RelnMatFun functions[2] = {RELN_MATFUN_LOG, RELN_MATFUN_SQRT};

@@ -1,5 +1,5 @@
-/* Elementwise functions against long double: accuracy, edges, and that a number's place changes nothing; sums of lanes and
- * contractions against plain loops. */
+/* Compares elementwise functions with long double: accuracy, extreme arguments, and independence of a
+ * number's place; compares sums of lanes and contractions with plain loops. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static double error_in_ulps(double got, long double want, bool is_double)
     return (double)(fabsl((long double)got - want) / spacing(want, is_double));
 }
 
-/* Runs f of a table on values[], the numbers rounded to its type. */
+/* Runs function f of a table on values[], rounded to its type. */
 static void run(const RelnKernels *table, bool is_double, RelnMap f, ptrdiff_t n)
 {
     if (is_double) {
@@ -90,7 +90,8 @@ static double worst_error(const RelnKernels *table, bool is_double, int k, doubl
     return worst;
 }
 
-/* A third each: the dense sweep, numbers of either sign and every exponent, and the neighbourhood of multiples of pi/4. */
+/* Fills three equal parts: a dense sweep, numbers of both signs and every exponent, and neighbours of
+ * multiples of pi/4. */
 static void fill_values(int k, bool is_double)
 {
     RelnRng rng = reln_rng(1, (uint64_t)k);
@@ -132,7 +133,7 @@ static void functions_are_within_two_units_in_the_last_place(void **state)
         }
 }
 
-/* The measure itself: what is three neighbours off is seen. */
+/* The measure detects an error of three units in the last place. */
 static void the_measure_sees_three_units(void **state)
 {
     const double next = nextafter(nextafter(nextafter(1.5, 2), 2), 2);
@@ -205,7 +206,7 @@ static bool same_sign(double x, double y)
     return signbit(x) == signbit(y);
 }
 
-/* Values, infinities and NaN as the exact function has them after rounding, and the signs of zeros. */
+/* Values, infinities, NaN and the signs of zeros are those of the exact function after rounding. */
 static void edges_are_as_the_functions_have_them(void **state)
 {
     (void)state;
@@ -227,7 +228,7 @@ static void edges_are_as_the_functions_have_them(void **state)
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
-/* Any length, start and step, and in place: a number gives the bits that it gives alone. */
+/* For any length, start and step, and in place, a number gives the same bits as alone. */
 static void check_places(const RelnRealKernels *table, RelnMap f, const void *x, ptrdiff_t count)
 {
     enum { LONGEST = 100 };
@@ -266,7 +267,8 @@ static void the_bits_of_a_number_do_not_depend_on_its_place(void **state)
     }
 }
 
-/* ((0+1)+(2+3))+((4+5)+(6+7)) of the first count numbers, by halves: pairs stay pairs when some are missing. */
+/* Computes ((0+1)+(2+3))+((4+5)+(6+7)) of the first `count` numbers, by halves: pairs stay the same if some
+ * numbers are missing. */
 static double tree(const double *x, int count, int span)
 {
     if (span == 1 || count <= span / 2)
@@ -310,7 +312,8 @@ static void lanes_are_added_pairs_first(void **state)
 
 enum { CI = 3, CJ = 2, CK = 4, ROWS = 37, CHANNELS = 35 };
 
-/* z = sum T x y row by row and channel by channel, entry after entry. A stride of 0 repeats the one channel there is. */
+/* Compares with z = sum T x y, computed row by row, channel by channel and entry by entry. A stride of 0
+ * repeats the only channel. */
 static void check_contraction(const RelnRealKernels *k, const RelnTensor3 *t, ptrdiff_t rows,
                               ptrdiff_t c, ptrdiff_t sx, ptrdiff_t sy, const double *x,
                               const double *y)
@@ -340,7 +343,8 @@ static void check_contraction(const RelnRealKernels *k, const RelnTensor3 *t, pt
     assert_true(z[rows * CK * c] == 7);
 }
 
-/* Every count of rows and channels: those that are turned, those in bands of rows, and those that fill vectors alone. */
+/* Tests every number of rows and channels, since transposed blocks, bands of rows and full vectors have
+ * different code. */
 static void contractions_of_any_extents_are_sums_over_entries(void **state)
 {
     const RelnEntry entries[] = {{0, 0, 0, 1}, {2, 1, 0, -0.5}, {1, 0, 1, 2}, {0, 1, 3, 1},

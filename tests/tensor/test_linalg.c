@@ -1,4 +1,4 @@
-/* Decompositions reproduce their matrix, and refuse what they cannot do. */
+/* Tests that decompositions reproduce their matrix, and refuse matrices that have none. */
 #include "support/support.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* test_machine.c -- the machine describes itself, and its limits are measured on real work. */
+/* test_machine.c -- tests the description of the machine, and the measurement of its peak rates. */
 #include <math.h>
 #include <string.h>
 

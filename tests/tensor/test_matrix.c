@@ -1,4 +1,4 @@
-/* Matrix functions against extended precision, closed forms and each other. */
+/* Compares matrix functions with extended precision, with closed forms and with each other. */
 #include "support/support.h"
 
 #include <float.h>

@@ -19,13 +19,14 @@ typedef struct Rig {
     double x[RIG_SAMPLES * RIG_ITEM], y[RIG_SAMPLES];
     double batch_x[RIG_BATCH * RIG_ITEM], batch_y[RIG_BATCH];
     uint64_t poisoned;    /* the step whose batch has a NaN; 0: none */
-    uint64_t stop_at;     /* observe() asks to stop there; 0: never */
-    const double *scores; /* of the evaluations, instead of computing them */
+    uint64_t stop_at;     /* step at which observe() asks to stop; 0: never */
+    const double *scores; /* given scores of the evaluations; NULL: computed */
     int n_observed, n_best;
-    double *best; /* weights when the last best evaluation was seen */
+    double *best; /* weights at the last best evaluation */
 } Rig;
 
-/* Weights and states of a store, without moments, one after another; returns how many numbers there are. */
+/* Copies the weights and states of a store, without moments, one after another; returns how many numbers
+ * there are. */
 static inline size_t rig_values(const RelnStore *store, double *out)
 {
     size_t count = 0;
@@ -77,7 +78,7 @@ static inline void rig_data(Rig *r)
     }
 }
 
-/* Batch of a step: epochs of two batches, the rest of a permutation is left out. */
+/* Binds the batch of a step: an epoch has two batches, and the rest of the permutation is left out. */
 static inline RelnStatus rig_load(void *self, uint64_t step, ptrdiff_t *n_samples)
 {
     Rig *r = self;

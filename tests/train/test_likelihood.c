@@ -1,4 +1,4 @@
-/* Losses with uncertainty: their formulas, derivatives against differences, and what is refused. */
+/* Tests losses with uncertainty: formulas, derivatives against differences, and refusals. */
 #include <float.h>
 #include <math.h>
 #include <string.h>

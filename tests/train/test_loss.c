@@ -1,4 +1,4 @@
-/* Losses: their formulas, derivatives up to the second against differences, invariance, and what is refused. */
+/* Tests losses: formulas, first and second derivatives against differences, invariance, and refusals. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -80,7 +80,8 @@ static double one_number(const RelnLoss *loss, double size)
     }
 }
 
-/* Of numbers: each by itself. Of vectors: lengths over K; the square is spread over its K numbers. */
+/* Numbers are compared one by one. For vectors, lengths are divided by K, and squares are distributed over
+ * the K numbers. */
 static double by_hand(const RelnLoss *loss, bool vectors, const double *y, const double *t)
 {
     double sum = 0;
@@ -124,7 +125,8 @@ static void losses_are_their_formulas(void **state)
     }
 }
 
-/* Differences must not reach across a kink: |r| = 0 of a number, |r| = delta. Lengths bend as 1/r. */
+/* Asserts that differences do not cross a kink: |r| = 0 of a number, or |r| = delta. Lengths have second
+ * derivatives of size 1/r. */
 static void assert_smooth(const Trial *trial, double h)
 {
     for (int i = 0; i < COUNT; i++) {
@@ -179,7 +181,7 @@ static void derivatives_are_those_of_differences(void **state)
     }
 }
 
-/* Where output and target agree: no gradient, and Huber bends as r^2/2 does. */
+/* If output equals target there is no gradient, and Huber's second derivative is that of r^2/2. */
 static void derivatives_are_finite_where_there_is_no_error(void **state)
 {
     static const double bends[4][2] = {{2.0 / ITEM, 2.0 / ITEM}, /* of numbers, of vectors */

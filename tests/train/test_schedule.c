@@ -1,4 +1,4 @@
-/* Schedules: end values, continuity, the published formulas, sequences, and what is refused. */
+/* Tests schedules: end values, continuity, the published formulas, sequences of pieces, and refusals. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -93,8 +93,9 @@ static void decays_multiply(void **state)
     assert_rate(rate(&p, 0, 100, 9), 0.0125);
 }
 
-/* Neighbouring steps differ by no more than the steepest slope: pi/2 / T for a cosine, 1/T for a line, both of the
- * rate; |log f| / period for a decay. STEPS shows that the bound can be broken. */
+/* Returns the largest difference of neighbouring steps. It is at most the steepest slope: pi/2 / T for a
+ * cosine and 1/T for a line, relative to the rate; |log f| / period for a decay. STEPS shows that the bound
+ * can be exceeded. */
 static double largest_jump(const RelnSchedule *s, uint64_t n_steps)
 {
     double most = 0;
@@ -125,7 +126,7 @@ static void warm_up_cosine_and_a_tail_join_without_a_jump(void **state)
     assert_true(largest_jump(&s, 600) > slope);
 }
 
-/* Pieces are as long as they say, and the last one without a length takes what is left. */
+/* Pieces have their stated lengths, and a last piece without a length lasts to the end. */
 static void the_last_piece_lasts_to_the_end(void **state)
 {
     const RelnSchedule s = {.rate = 1.0,
@@ -140,7 +141,7 @@ static void the_last_piece_lasts_to_the_end(void **state)
     assert_true(reln_schedule_rate(&s, 13, 13, 0) == 0.0);
 }
 
-/* A rate that is held is the one of the first step of its epoch. */
+/* A rate that changes once an epoch is the rate of the first step of the epoch. */
 static void a_rate_can_be_held_for_an_epoch(void **state)
 {
     const RelnSchedule held = {.rate = 1.0,

@@ -1,4 +1,5 @@
-/* Shuffles: bijections for every n, even over positions, different by epoch and seed, in parts as in one. */
+/* Tests shuffles: they are bijections for every n, uniform over positions, different by epoch and seed, and
+ * the same in parts as in one call. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

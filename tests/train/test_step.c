@@ -1,4 +1,4 @@
-/* Steps of training: the published ones, clipping, and which parameters take part. */
+/* Tests training steps: those of the published code, clipping, and which parameters are trained. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The loop: runs that are stopped anywhere end with the same bits, and what happens when they do not go well. */
+/* Tests the training loop: runs that are stopped anywhere end with the same bits, and failures are handled. */
 #include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -23,7 +23,7 @@ static size_t bytes_of(const RelnArray *a)
     return bytes;
 }
 
-/* As a file would: copies, in another order, with an array of someone else's. */
+/* Copies the state as a file would: in another order, and with an unknown array. */
 static Saved save(RelnTrainer *trainer, RelnCtx *ctx)
 {
     static double other = 1.0;
@@ -70,7 +70,7 @@ static RelnArray *find(Saved *s, const char *name)
     return NULL;
 }
 
-/* Seconds are the one thing that may differ: column 4 of the record, the last of the sums. */
+/* Sets seconds to 0, the only part that may differ: column 4 of the record, and the last of the sums. */
 static void hide_seconds(Saved *s)
 {
     double *sums = find(s, "trainer/sums")->values;
@@ -98,7 +98,7 @@ static bool same_bits(Saved *a, Saved *b)
     return true;
 }
 
-/* The job of the rig; `average` of it, for runs with averages. */
+/* Returns the job of the rig, with the given `average`. */
 static RelnTrainJob job_of(Rig *r, double average)
 {
     RelnTrainJob job = rig_job(r);
@@ -124,7 +124,8 @@ static Saved whole_run(int threads, double average)
 
 /* ---- the same bits ----------------------------------------------------------------------------------------------- */
 
-/* The run has something to lose: batch statistics, moments, cuts of the rate, a best that is not the last. */
+/* The compared run has every kind of state: batch statistics, moments, cuts of the rate, and a best
+ * evaluation that is not the last. */
 static void the_run_that_is_compared_is_a_rich_one(void **state)
 {
     const RelnTrainRow *rows;
@@ -171,7 +172,7 @@ static Saved stopped_after(uint64_t k, double average)
     return s;
 }
 
-/* Into a store with other weights, so that what is not restored is seen. */
+/* Restores into a store with other weights, so that an array that is not restored is noticed. */
 static Saved resumed(const Saved *from, int threads, double average)
 {
     RelnTrainJob job;
@@ -210,7 +211,7 @@ static void a_run_stopped_after_any_step_ends_with_the_same_bits(void **state)
     drop(&whole);
 }
 
-/* Each part of the state matters: with one number changed the end differs. */
+/* Every part of the state matters: if one number is changed, the end of the run differs. */
 static void a_state_that_is_not_whole_is_seen_at_the_end(void **state)
 {
     static const char *const names[] = {"one.W", "out.W.m", "out.b.v", "one.square", "best/one.W"};
@@ -257,7 +258,8 @@ static void averages_are_part_of_the_state(void **state)
     drop(&whole);
 }
 
-/* a' = d a + (1 - d) w, d = min(average, n / (n + 10)): computed beside the run, from the weights after every step. The best weights are averages, of the step of the best row. */
+/* Averages follow a' = d a + (1 - d) w, d = min(average, n / (n + 10)), which the test computes from the
+ * weights after every step. The best weights are the averages at the step of the best row. */
 static void averages_follow_their_formula_and_are_what_is_judged(void **state)
 {
     double mine[16], best[16] = {0};
@@ -337,7 +339,7 @@ static void asked_to_stop_it_stops_and_goes_on(void **state)
     rig_clear(&r);
 }
 
-/* A wish to stop that comes at the k-th look, and who keeps the state. */
+/* A Wish is a request to stop at the k-th call of asked(), and counts the saved states. */
 typedef struct Wish {
     atomic_int looks; /* left */
     int n_saved;
@@ -360,7 +362,8 @@ static RelnStatus keep(void *self, RelnTrainer *trainer)
     return RELN_OK;
 }
 
-/* A batch is 10 shards of 2 samples, so a step looks about 11 times for each phase: most wishes come within a step. */
+/* A batch has 10 shards of 2 samples, so asked() is called about 11 times in each phase of a step: most
+ * requests come within a step. */
 static void asked_within_a_step_it_stops_as_if_the_step_had_not_begun(void **state)
 {
     Saved whole = whole_run(1, 0);
@@ -437,7 +440,7 @@ static void an_evaluation_that_was_stopped_is_made_up_for(void **state)
     drop(&whole);
 }
 
-/* Every step takes longer than the first period, none as long as the second. */
+/* Every step takes longer than the second period, and none as long as the third. */
 static void it_is_saved_every_so_often_and_at_the_end(void **state)
 {
     static const double seconds[] = {0, 1e-9, 3600};
@@ -540,7 +543,7 @@ static void the_best_weights_can_be_taken(void **state)
     rig_clear(&r);
 }
 
-/* A NaN in the batch of `step`: the weights are those of the best evaluation, or of the start. */
+/* The batch of `step` has a NaN: afterwards the weights are those of the best evaluation, or of the start. */
 static void diverge_at(uint64_t step, bool evaluated)
 {
     RelnEntryInfo moment;
@@ -567,8 +570,8 @@ static void diverge_at(uint64_t step, bool evaluated)
     rig_clear(&r);
 }
 
-/* A network with the exponential of a matrix, which has no value for the batch of step `huge`, or for the evaluation
- * after it. */
+/* An Exponential is a network with the exponential of a matrix, which has no value for the batch of step
+ * `huge`, or for the evaluation after it. */
 typedef struct Exponential {
     Fixture f;
     RelnPlan *plan;
@@ -716,7 +719,8 @@ static void patience_counts_evaluations_without_a_better_score(void **state)
     rig_clear(&r);
 }
 
-/* Plateau of patience 2, from step 5 on: the first evaluations that count are those after steps 6, 9, ... */
+/* The plateau has patience 2 and begins at step 5: the first evaluations that count are those after steps 6,
+ * 9, ... */
 static void a_plateau_cuts_the_rate(void **state)
 {
     static const double scores[] = {5, 6, 7, 4, 5, 5, 5, 5};
@@ -750,7 +754,8 @@ static void a_better_score_gives_a_plateau_its_patience_back(void **state)
     rig_clear(&r);
 }
 
-/* The warm-up lasts 6 steps, and the evaluation after the sixth is its own: the plateau, of patience 1, does not count it. */
+/* The warm-up lasts 6 steps, and the evaluation after the sixth belongs to it: the plateau, with patience 1,
+ * does not count it. */
 static void an_evaluation_belongs_to_the_piece_of_the_step_before_it(void **state)
 {
     static const double scores[] = {5, 6, 4, 3};
@@ -841,7 +846,7 @@ static void after_a_failure_it_goes_on_where_it_was(void **state)
     rig_clear(&r);
 }
 
-/* One thing wrong in a state: refused with a message, and nothing has changed. */
+/* Asserts that a state with one error is refused with a message, and that nothing has changed. */
 static void refuse(Rig *r, const Saved *from, RelnStatus status, const char *message)
 {
     Saved before = save(r->trainer, r->f.ctx), after;
