@@ -1,6 +1,6 @@
 #!/bin/sh
-# requeue.sh -- a run of several processes in slices of time, as a scheduler would cut it: each slice is sent SIGUSR1 when its
-# time is over, leaves a checkpoint, and the next one goes on from it. Numbers of ranks may differ: they are taken in turn.
+# requeue.sh -- trains with several processes in slices of time, as under a scheduler: each slice receives SIGUSR1 when its time is
+# over and writes a checkpoint, from which the next slice continues. The given numbers of ranks are used in turn.
 # usage: requeue.sh SECONDS "RANKS ..." SPEC DATA FOLDER; MPIRUN and RELN may name other programs
 set -u
 seconds=$1 all_ranks=$2 spec=$3 data=$4 folder=$5

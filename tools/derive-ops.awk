@@ -1,4 +1,4 @@
-# derive-ops.awk -- what is derived from src/ops/*.c. Variable `what`:
+# derive-ops.awk -- derives texts from src/ops/*.c. The variable `what` chooses one:
 #   header       include/reln/ops.h: every /*! block and the prototypes under it
 #   descriptors  declarations of the RelnOp descriptors
 #   list         the array of all of them

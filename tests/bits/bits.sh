@@ -1,6 +1,6 @@
 #!/bin/sh
-# bits.sh -- the reference kernels give the same bits by every compiler at hand: fingerprints of each kernel (kernels.c), and
-# the model of a short run (fit.c).
+# bits.sh -- tests that the reference kernels give the same bits with every installed compiler: it compares fingerprints of each
+# kernel (kernels.c), and the model of a short run (fit.c).
 # usage: bits.sh SOURCE_DIR LIBRARY LIBRARIES_IT_NEEDS [all]
 #
 # The kernels of LIBRARY, a static libreln, are compared with those of gcc -O0 and clang -O1. With `all`, by hand: gcc and

@@ -1,6 +1,6 @@
 #!/bin/sh
-# accept_fit.sh -- the numbers of docs/fit.md, made again: a ReLN against Lie Neurons and an MLP of as many parameters, the
-# MLP with random frames, too, on 10,000 samples; and the same samples in other frames. Some minutes; no part of `make test`.
+# accept_fit.sh -- computes the numbers of docs/fit.md again: ReLN, Lie Neurons, and an MLP of as many parameters, with and without
+# random frames, on 10,000 samples and on the same samples in other frames. It takes some minutes and is not part of `make test`.
 # usage: accept_fit.sh RELN HELPER MAKE_DATA [FOLDER]
 set -eu
 reln=$1

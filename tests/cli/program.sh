@@ -1,6 +1,6 @@
-# program.sh -- for the tests of the program: `. program.sh` with its path in $reln and that of the helper in $helper.
-# The test then stands in an empty folder of its own, $dir, which goes when it ends; what the program printed last is in
-# the files out and err. A test ends with `finish NAME`.
+# program.sh -- helpers of the tests of the program. Source it with the path of the program in $reln and of the helper in $helper.
+# The test then runs in a new empty folder, $dir, which is removed at its end. The files out and err have the last output of the
+# program. A test ends with `finish NAME`.
 failures=0
 call=
 dir=$(mktemp -d) || exit 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_algebra.sh -- `reln algebra` from outside: results, exit codes, one line on stderr for whatever is wrong.
+# test_algebra.sh -- tests `reln algebra`: results, exit codes, and one line on stderr for every error.
 # usage: test_algebra.sh RELN HELPER
 set -u
 reln=$1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_data.sh -- `reln data`: what is in files, and SPECs for them that train as they are.
+# test_data.sh -- tests `reln data`: the list of arrays of a file, and drafts of SPECs that can be trained without changes.
 # usage: test_data.sh RELN HELPER MAKE_DATA [FILE ...]
 set -u
 reln=$1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_limits.sh -- the program where the system is short of something: one line, the right exit code, and no hang.
+# test_limits.sh -- tests the program with little memory, stack or disk: it prints one line, exits with the right code, and does not hang.
 # usage: test_limits.sh RELN HELPER MAKE_DATA
 set -u
 reln=$1

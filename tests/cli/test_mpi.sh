@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_mpi.sh -- `mpirun reln fit`: the bits of one process for any number of ranks, killed or not; one line where a rank fails.
+# test_mpi.sh -- tests `mpirun reln fit`: any number of ranks, killed or not, gives the bits of one process; a failing rank gives one line.
 # usage: test_mpi.sh RELN HELPER MAKE_DATA [KILLS]
 set -u
 reln=$1

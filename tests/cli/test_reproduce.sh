@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_reproduce.sh -- `reln reproduce` from outside: small tables, taken up again, interrupted.
+# test_reproduce.sh -- tests `reln reproduce`: small tables, made at once, and interrupted and resumed.
 # usage: test_reproduce.sh RELN
 set -u
 reln=$1

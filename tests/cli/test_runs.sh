@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_runs.sh -- runs of `reln fit` that are killed, stopped, starved and spoilt: the weights that come out in the end
-# are those of the run that nothing happened to, or there is one line that says why not.
+# test_runs.sh -- tests runs of `reln fit` that are killed, stopped, short of memory or disk, or have damaged files: the final weights
+# are those of an undisturbed run, or one line gives the reason why there are none.
 # usage: test_runs.sh RELN HELPER MAKE_DATA [KILLS]
 set -u
 reln=$1

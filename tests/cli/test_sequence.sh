@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_sequence.sh -- recordings from a file to a prediction: windows are trained on, predicted, checked and divided by time; what
-# is wrong with a recording is one line.
+# test_sequence.sh -- tests recordings from a file to a prediction: windows are used for training, predicted, checked and divided by
+# time; an error in a recording gives one line.
 # usage: test_sequence.sh RELN HELPER RECORDING
 set -u
 reln=$1

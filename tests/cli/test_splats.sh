@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_splats.sh -- `reln splats`: what is in files of splats, and arrays from files and folders.
+# test_splats.sh -- tests `reln splats`: descriptions of files of splats, and arrays made from files and folders.
 # usage: test_splats.sh RELN HELPER
 set -u
 reln=$1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tables.sh -- pages show the results that are kept, and a page that does not is seen.
+# tables.sh -- tests that pages show the saved results, and that tools/tables detects a page that does not.
 set -euo pipefail
 
 cd "$SOURCE_DIR"

@@ -1,10 +1,9 @@
 #!/bin/sh
-# run.sh TARGET RUNS [MORE_OPTIONS...] -- fuzz a target from build-fuzz, starting from its corpus; what it finds to be new is
-# kept in build-fuzz/corpus/TARGET, crashes in build-fuzz. Build first:
+# run.sh TARGET RUNS [MORE_OPTIONS...] -- fuzzes a target of build-fuzz, starting from its corpus. New inputs are saved in
+# build-fuzz/corpus/TARGET, crashes in build-fuzz. Build first:
 #   cmake -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DRELN_FUZZ=ON
 #   cmake --build build-fuzz --target fuzz_TARGET
-# A target itself ends at an input that takes a second of the processor; the limit here is by the clock on the wall, for
-# one that sleeps.
+# A target stops at an input that takes a second of processor time; the limit here is in wall-clock time, for an input that sleeps.
 set -eu
 
 target=$1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh -- installs the build into a temporary prefix and uses it from there as a stranger would: through CMake and
-# pkg-config, shared and static, from C and C++; and looks at what the shared library shows to the world.
+# run.sh -- installs the build into a temporary prefix and uses it from there: through CMake and pkg-config, shared and static, from
+# C and C++; and checks which symbols the shared library exports.
 set -euo pipefail
 
 work=$(mktemp -d)

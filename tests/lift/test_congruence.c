@@ -148,7 +148,7 @@ static void regularised_semidefinite_covariances_have_an_equivariant_logarithm(v
     assert_ok(f->ctx, reln_lift_congruence_log(f->ctx, N, d.sbar, 1, d.s, x));
     assert_ok(f->ctx, reln_lift_congruence_log(f->ctx, N, moved.sbar, 1, moved.s, got));
     frame_conjugate(&g, 1, x, want);
-    assert_small(frame_error(SQUARE, got, want), 1e-12); /* s has cond 1e3 of its own */
+    assert_small(frame_error(SQUARE, got, want), 1e-12); /* s itself has condition number 1e3 */
 }
 
 /* For each read-out and any X: y(A X A^-1, A . data) = A . y(X, data). */

@@ -10,7 +10,7 @@
 
 enum { POOL = 32, MAX_K = 16, MAX_STEPS = 4 };
 
-/* What rounding may do to numbers of size 1 in four steps, products of matrices among them. */
+/* Bound on the rounding error of numbers of size 1 in four steps, including matrix products. */
 #define ALLOWED 1e-8
 /* Differences are measured against at least this, since numbers of size 1 may cancel. */
 #define LEAST 1e-3

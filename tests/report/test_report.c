@@ -170,7 +170,7 @@ static void tables_align_and_mark_the_best(void **state)
 
     (void)state;
     reln_table_note(t, "a note");
-    /* the star has a column of its own: digits stand below digits */
+    /* the star has a separate column, so digits are aligned */
     assert_string_equal(written(t, RELN_TABLE_PLAIN), "model      error ±    %\n"
                                                       "────────────────────────\n"
                                                       "a|b*          0.25   50*\n"

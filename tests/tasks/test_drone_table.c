@@ -358,7 +358,7 @@ static void metrics_are_means_over_flights_and_windows(void **state)
     check_row(&t, "resnet-aug", tested);
     check_row(&t, "best", tested);
     check_validation(&t, "resnet", validated);
-    /* fused sensors have a row of their own where there are two */
+    /* with two sensors there is a row for fused sensors */
     assert_true(t.task.wanted(&t.env, task_model(&t.task, "fusion")));
     scaled_option(&t, "noise", "d");
     assert_false(t.task.wanted(&t.env, task_model(&t.task, "fusion")));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# absences.sh -- what ARCHITECTURE.md says is not there, is not there: read from the compiled library.
+# absences.sh -- tests the absences that ARCHITECTURE.md states, by reading the compiled library.
 set -euo pipefail
 
 fail()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_includes.sh -- the tree keeps the order of modules, and tools/check-includes would see it if it did not.
+# check_includes.sh -- tests that includes keep the order of modules, and that tools/check-includes detects one that does not.
 set -euo pipefail
 
 check=$SOURCE_DIR/tools/check-includes

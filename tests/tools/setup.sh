@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# setup.sh -- tools/setup.sh asks for exactly what is missing. dpkg and apt are played by small scripts.
+# setup.sh -- tests that tools/setup.sh asks for exactly the missing packages. Small scripts replace dpkg and apt.
 set -euo pipefail
 
 work=$(mktemp -d)
