@@ -181,6 +181,45 @@ static void plans_are_flyable(void **state)
     }
 }
 
+/* A spiral about a straight line between two waypoints has a constant radius, but for 40 m at either end, where it grows as
+ * 3 t^2 - 2 t^3. Three means over 75 ms change it by less than a hundredth; a straight ramp would be off by nine. */
+static void spirals_begin_and_end_smoothly(void **state)
+{
+    DronePlan straight = drone_usual;
+    int spirals = 0;
+
+    (void)state;
+    straight.box[1] = straight.box[2] = 0;
+    straight.waypoints[0] = straight.waypoints[1] = 2;
+    for (uint64_t seed = 1; seed < 60; seed++) {
+        DronePath path;
+        double least = HUGE_VAL, most = 0, worst = 0;
+
+        assert_true(drone_path_init(&straight, seed, &path));
+        const int goals = path.n / (DRONE_GOAL_RATE / DRONE_SET_RATE);
+        const double begin = drone_path_goal(&path, 0).p[0],
+                     length = fabs(drone_path_goal(&path, goals - 1).p[0] - begin);
+        for (int pass = 0; pass < 2; pass++)
+            for (int i = 0; i < goals; i++) {
+                const QuadGoal g = drone_path_goal(&path, i);
+                const double s = fabs(g.p[0] - begin), t = fmin(fmin(s, length - s) / 40, 1);
+                const double radius = hypot(g.p[1], g.p[2]);
+
+                if (pass == 0 && t == 1) {
+                    least = fmin(least, radius);
+                    most = fmax(most, radius);
+                } else if (pass == 1)
+                    worst = fmax(worst, fabs(radius / most - t * t * (3 - 2 * t)));
+            }
+        if (length > 90 && least > 0.97 * most) { /* a spiral, and not a wiggle in a plane */
+            assert_true(worst < 0.03);
+            spirals++;
+        }
+        drone_path_clear(&path);
+    }
+    assert_true(spirals > 2);
+}
+
 /* The bounds are wide around the measured values: 218 s, 2.8 km, 12.7 m/s, 0.44 m, 10 %. */
 static void flights_are_fast_long_and_near_their_paths(void **state)
 {
@@ -220,6 +259,7 @@ int main(void)
         cmocka_unit_test(thrusts_make_the_wanted_force_and_torques),
         cmocka_unit_test(a_second_of_steps_agrees_with_sundials),
         cmocka_unit_test(the_same_seed_flies_the_same_bits),
+        cmocka_unit_test(spirals_begin_and_end_smoothly),
         cmocka_unit_test(plans_are_flyable),
         cmocka_unit_test(flights_are_fast_long_and_near_their_paths),
     };

@@ -1,7 +1,9 @@
 /* The numbers of the jets' table once more: from the scores that a run keeps, and those of rows without training from the
  * jets themselves. Formulas are written out here, pair by pair. */
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "support/folder.h"
 #include "tasks/jets/judge.h"
 #include "tasks/scaled.h"
 
@@ -381,6 +383,126 @@ static void folds_judge_every_jet_once(void **state)
     scaled_close(&t);
 }
 
+/* ---- files ------------------------------------------------------------------------------------------------------------ */
+
+/* Writes a set of generated jets as a file of the benchmark's layout. */
+static void write_set(RelnCtx *ctx, const Jets *jets, bool turned, const char *path)
+{
+    double *p = calloc((size_t)jets->n * JETS_MOST * 4, sizeof *p);
+    int64_t count[MOST], label[MOST];
+    const RelnArray arrays[] = {
+        {.name = "Pmu", .dtype = RELN_F64, .rank = 3, .dims = {jets->n, JETS_MOST, 4}, .values = p},
+        {"Nobj", RELN_I64, 1, {jets->n}, .values = count},
+        {"is_signal", RELN_I64, 1, {jets->n}, .values = label}};
+    ptrdiff_t at = 0;
+
+    assert_true(p && jets->n <= MOST);
+    for (ptrdiff_t i = 0; i < jets->n; at += jets->counts[i++]) {
+        count[i] = jets->counts[i];
+        label[i] = turned ? 1 - jets->labels[i] : jets->labels[i];
+        memcpy(p + i * JETS_MOST * 4, jets->p + 4 * at, (size_t)jets->counts[i] * 4 * sizeof *p);
+    }
+    assert_ok(ctx, reln_npz_save(ctx, path, 3, arrays));
+    free(p);
+}
+
+static const char *const files[JETS_SETS] = {"train.npz", "val.npz", "test.npz"};
+
+/* Generated jets in three files; without the second where it is not wanted. */
+static void write_sets(const Scaled *from, const Folder *f, bool validation, bool turned)
+{
+    const JetsData *d = from->data;
+
+    for (int s = 0; s < JETS_SETS; s++)
+        if (s != JETS_VALIDATION || validation)
+            write_set(from->env.ctx, &d->toy[s], turned && s == JETS_VALIDATION,
+                      path_in(f, files[s]));
+}
+
+static void remove_sets(const Folder *f)
+{
+    for (int s = 0; s < JETS_SETS; s++)
+        unlink(path_in(f, files[s]));
+}
+
+/* Files are kept apart: the first jets of each, as many as the scale allows, and all where it sets no limit. */
+static void files_are_cut_to_the_scale(void **state)
+{
+    enum { TRAIN = 60, VALIDATION = 20, TEST = 50, LIMIT = 24 };
+    const Folder *f = *state;
+    double known[MOST], asked[MOST];
+    static Listed s;
+    Scaled made;
+
+    scaled_init(&made, "jets");
+    scaled_set(&made, "train", TRAIN);
+    scaled_set(&made, "validation", VALIDATION);
+    scaled_set(&made, "test", TEST);
+    scaled_open(&made);
+    write_sets(&made, f, true, false);
+    for (int limit = 0; limit <= LIMIT; limit += LIMIT) {
+        const JetsData *d = made.data;
+        const Jets *train = &d->toy[JETS_TRAIN], *test = &d->toy[JETS_TEST];
+        const int n_train = limit ? LIMIT : TRAIN, n_test = limit ? LIMIT : TEST;
+        double threshold;
+        TaskRun run;
+        Scaled t;
+
+        scaled_init(&t, "jets");
+        scaled_option(&t, "data", f->directory);
+        scaled_set(&t, "most", limit);
+        scaled_open(&t);
+        scaled_run(&t, "count", &run);
+        list(&run, &s);
+        assert_int_equal(s.n, n_test);
+        simple(&made, false, train, NULL, known);
+        simple(&made, false, test, NULL, asked);
+        threshold = threshold_of(n_train, known, train->labels);
+        for (int i = 0; i < n_test; i++) {
+            assert_int_equal(s.label[i], test->labels[i]);
+            assert_small(s.score[i] - (asked[i] - threshold), 1e-9);
+        }
+        task_run_clear(&run);
+        scaled_close(&t);
+    }
+    scaled_close(&made);
+    remove_sets(f);
+}
+
+/* Validation jets with the wrong labels choose the weights of an early epoch. Without validation jets the last weights are
+ * judged, which are the same ones for the same training jets. */
+static void validation_chooses_the_epoch(void **state)
+{
+    enum { WITHOUT, TURNED, CASES };
+    const Folder *f = *state;
+    static Listed s[CASES];
+    Scaled made;
+
+    scaled_init(&made, "jets");
+    scaled_set(&made, "train", 200);
+    scaled_set(&made, "validation", 100);
+    scaled_open(&made);
+    for (int k = 0; k < CASES; k++) {
+        TaskRun run;
+        Scaled t;
+
+        write_sets(&made, f, k == TURNED, true);
+        scaled_init(&t, "jets");
+        scaled_option(&t, "data", f->directory);
+        scaled_set(&t, "most", 0);
+        scaled_set(&t, "epochs", 6);
+        scaled_open(&t);
+        scaled_run(&t, "mlp", &run);
+        list(&run, &s[k]);
+        task_run_clear(&run);
+        scaled_close(&t);
+    }
+    assert_int_equal(s[WITHOUT].n, s[TURNED].n);
+    assert_true(auc_of(&s[WITHOUT]) > auc_of(&s[TURNED]));
+    scaled_close(&made);
+    remove_sets(f);
+}
+
 /* ---- trained rows ---------------------------------------------------------------------------------------------------- */
 
 static double largest(const TaskRun *run, const char *name)
@@ -532,6 +654,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_without_training_are_what_they_say),
         cmocka_unit_test(folds_judge_every_jet_once),
+        cmocka_unit_test_setup_teardown(files_are_cut_to_the_scale, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(validation_chooses_the_epoch, folder_set_up,
+                                        folder_tear_down),
         cmocka_unit_test(trained_rows_have_the_numbers_of_their_scores),
         cmocka_unit_test(two_rows_are_compared_draw_by_draw),
         cmocka_unit_test(points_between_equal_steps_are_left_out),
