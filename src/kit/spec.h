@@ -253,6 +253,14 @@ typedef struct RelnSpecEdges {
     char count[RELN_SPEC_NAME]; /* (N,), instead of a mask: how many are edges, the first ones */
 } RelnSpecEdges;
 
+/* Pre-training without labels: points are hidden, and their inputs are the targets. */
+typedef struct RelnSpecPretrain {
+    double mask; /* share of the points of each sample that are hidden; 0: no pre-training */
+    char place[RELN_SPEC_NAME]; /* the input that says which hidden point is meant */
+    double
+        noise; /* added to it, in units of its root mean square; 0: it is shown, and not predicted */
+} RelnSpecPretrain;
+
 typedef struct RelnSpec {
     char symmetry[RELN_SPEC_NAME]; /* a name of reln_group_create(); "" with a basis */
     char basis[RELN_SPEC_PATH];    /* a .npy file (dim, n, n) */
@@ -260,8 +268,9 @@ typedef struct RelnSpec {
         [RELN_SPEC_NAME]; /* a name of reln_algebra_create(); "": the smallest that accepts all inputs */
     int n_inputs;
     RelnSpecInput input[RELN_SPEC_INPUTS];
-    int n_targets;
+    int n_targets; /* with `pretrain`, they are made from the inputs */
     RelnSpecTarget target[RELN_SPEC_TARGETS];
+    RelnSpecPretrain pretrain;
     char weights
         [RELN_SPEC_NAME]; /* (N,), (N, P) or (N, E), in loss and metrics; "": all count alike */
     RelnSpecEdges edges;

@@ -63,7 +63,11 @@ static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, Exte
         RELN_TRY(draw(d, row, epoch));
     if (d->options.augment > 0)
         RELN_TRY(augment(d, row, epoch));
+    if (reln_data_hides(d))
+        reln_data_hide(d, row, epoch);
     RELN_TRY(reln_data_lift(d, row, 0));
+    if (reln_data_hides(d))
+        reln_data_blank(d);
     reln_lifted_put(d, to, before, reln_data_points(d, row));
     return reln_lifted_put_targets(d, to, before, row, 0);
 }

@@ -47,7 +47,7 @@ static RelnStatus make_room(RelnData *d)
     const size_t budget = d->options.budget ? d->options.budget : (size_t)1 << 30;
     const Extent all = reln_data_before(d, d->found.count);
 
-    if (d->options.augment > 0 || reln_data_shakes(d) || reln_data_draws(d) ||
+    if (d->options.augment > 0 || reln_data_shakes(d) || reln_data_draws(d) || reln_data_hides(d) ||
         reln_lifted_bytes(d, all) > (double)budget)
         return RELN_OK;
     d->resident = true;
@@ -119,6 +119,9 @@ static RelnStatus find(RelnData *d)
         d->found.weights = -1;
     else if (d->m->spec.weights[0] && d->found.weights < 0)
         return reln_data_missing(d->ctx, d->archive, d->m->spec.weights, ", the weights");
+    d->found.weighted = d->found.weights >= 0 || (reln_data_hides(d) && !d->options.without_target);
+    if (reln_data_hides(d))
+        d->found.weights_of = RELN_ITEMS_POINTS;
     d->row_bytes = count_row(d);
     RELN_TRY(check_like_model(d, &shapes));
     return reln_data_make_rows(d, places_of(d->m, &shapes));
@@ -240,7 +243,7 @@ RelnWeights reln_data_weighted(const RelnData *d)
                                         [RELN_ITEMS_POINTS] = RELN_WEIGHTS_POINTS,
                                         [RELN_ITEMS_EDGES] = RELN_WEIGHTS_EDGES};
 
-    return d->found.weights < 0 ? RELN_WEIGHTS_NONE : words[d->found.weights_of];
+    return d->found.weighted ? words[d->found.weights_of] : RELN_WEIGHTS_NONE;
 }
 
 bool reln_data_has_target(const RelnData *d)
@@ -289,6 +292,8 @@ RelnStatus reln_data_weights(RelnData *d, ptrdiff_t row, double *values)
     settle_windows(d);
     RELN_TRY(ask_mask(d, row, &mask));
     RELN_TRY(reln_data_array(d, d->found.weights, row, 1, weights));
+    if (reln_data_hides(d))
+        reln_data_draw_hidden(d, row, 0, mask, weights);
     memset(values, 0, (size_t)d->layout.losses * sizeof *values);
     for (int t = 0; t < d->m->spec.n_targets; t++) {
         Items items = reln_data_walk_items(d, t, row, mask);
@@ -333,9 +338,16 @@ RelnStatus reln_data_target(RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, dou
     if (!reln_data_has_target(d))
         return reln_fail(d->ctx, RELN_ERR_ARG, "the data were opened without their target");
     settle_windows(d);
-    for (ptrdiff_t i = 0; i < n; i++)
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const double *mask;
+
         for (int t = 0; t < d->m->spec.n_targets; t++)
             RELN_TRY(reln_data_array(d, d->found.target[t], rows[i], 1,
                                      values + i * step + d->layout.target[t].truth_first));
+        if (!reln_data_hides(d))
+            continue;
+        RELN_TRY(ask_mask(d, rows[i], &mask));
+        reln_data_way_back(d, rows[i], mask, d->asked[1], values + i * step);
+    }
     return RELN_OK;
 }

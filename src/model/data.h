@@ -16,6 +16,8 @@ typedef struct RelnDataFound {
     int input[RELN_SPEC_INPUTS];
     int mask, sizes, target[RELN_SPEC_TARGETS]; /* sizes: the number of points of each sample */
     int weights;
+    bool
+        weighted; /* items have weights: those of the array, or of hidden points 1 and of others 0 */
     RelnItems weights_of; /* samples: (N,); points: (N, P); edges: (N, E) */
     int edges, edge_mask, edge_sizes, edge_places;
     ptrdiff_t count; /* samples */
@@ -177,6 +179,21 @@ RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
 RelnStatus reln_data_read_edges(RelnData *d);
 /* Copies the edges of the given rows into a batch. */
 void reln_data_put_edges(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, const Lifted *to);
+
+/* ---- hide.c ---------------------------------------------------------------------------------------------------------- */
+
+/* Returns whether points are hidden, for pre-training. */
+bool reln_data_hides(const RelnData *d);
+/* Draws the hidden points of a sample: 1 for them, 0 for others. */
+void reln_data_draw_hidden(const RelnData *d, ptrdiff_t row, uint64_t epoch, const double *mask,
+                           double *hidden);
+/* Hides points of the first row of d->raw: draws its weights, and adds noise to the input that keeps its place. After the row
+ * was lifted, reln_data_blank() removes the features of the other inputs. */
+void reln_data_hide(RelnData *d, ptrdiff_t row, uint64_t epoch);
+void reln_data_blank(RelnData *d);
+/* Writes what epoch 0 adds to the place of a sample, negated, into its targets (layout.truths); `hidden` has room for all places. */
+void reln_data_way_back(const RelnData *d, ptrdiff_t row, const double *mask, double *hidden,
+                        double *values);
 
 /* ---- kept.c --------------------------------------------------------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ ptrdiff_t reln_target_room(const RelnData *d, int target, Extent extent)
 
 ptrdiff_t reln_weight_room(const RelnData *d, Extent extent)
 {
-    return d->found.weights < 0 ? 0 : count_of(d->found.weights_of, extent);
+    return d->found.weighted ? count_of(d->found.weights_of, extent) : 0;
 }
 
 static size_t slot_item(const RelnData *d, int id)
@@ -180,7 +180,7 @@ RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, Extent b
     for (int t = 0; t < d->m->spec.n_targets; t++)
         if (d->found.target[t] >= 0)
             RELN_TRY(put_target(d, to, t, target_items(d, t, before), row, i));
-    if (d->found.weights >= 0)
+    if (d->found.weighted)
         put_weights(d, to, count_of(d->found.weights_of, before), row, i);
     return RELN_OK;
 }
@@ -202,7 +202,7 @@ void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, Extent
                d->all.target[t] + (size_t)target_items(d, t, from) * one,
                (size_t)target_items(d, t, size) * one);
     }
-    if (d->found.weights >= 0)
+    if (d->found.weighted)
         memcpy(to->weights + (size_t)count_of(d->found.weights_of, before) * d->item,
                d->all.weights + (size_t)count_of(d->found.weights_of, from) * d->item,
                (size_t)count_of(d->found.weights_of, size) * d->item);

@@ -156,6 +156,9 @@ RelnStatus reln_target_sums_add(const RelnModel *m, const LiftWork *w, int targe
                                 double weight, TargetSums *sums);
 void reln_target_sums_finish(RelnModel *m, int target, const TargetSums *sums);
 
+/* hide.c: returns whether a target is the way back of the input that keeps its place, in pre-training. */
+bool reln_model_is_place(const RelnModel *m, int target);
+
 /* certify.c: claims that every lift follows the symmetry. */
 struct RelnClaims;
 RelnStatus reln_model_claim_lifts(const RelnModel *m, struct RelnClaims *claims);

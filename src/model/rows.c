@@ -33,8 +33,7 @@ ptrdiff_t reln_data_weight_count(const RelnData *d)
 
 double reln_data_weight(const RelnData *d, const double *weights, int place)
 {
-    return d->found.weights < 0 ? 1
-                                : weights[d->found.weights_of == RELN_ITEMS_SAMPLES ? 0 : place];
+    return d->found.weighted ? weights[d->found.weights_of == RELN_ITEMS_SAMPLES ? 0 : place] : 1;
 }
 
 static ptrdiff_t row_count(const RelnData *d)
@@ -217,6 +216,9 @@ RelnStatus reln_data_read(RelnData *d, ptrdiff_t first, ptrdiff_t n)
     RELN_TRY(reln_data_read_mask(d, first, n, d->raw.mask));
     for (int t = 0; t < d->m->spec.n_targets; t++)
         RELN_TRY(reln_data_array(d, d->found.target[t], first, n, d->raw.target[t]));
+    for (ptrdiff_t k = 0; reln_data_hides(d) && k < n * d->work.places; k++)
+        d->raw.weights[k] =
+            1; /* until points are hidden, as in the pass that finds the constants */
     return reln_data_array(d, d->found.weights, first, n, d->raw.weights);
 }
 
@@ -354,7 +356,7 @@ static RelnStatus check_weights(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
     const double *w = d->raw.weights + i * reln_data_weight_count(d);
     Items items = reln_data_walk_weights(d, row, i);
 
-    for (int p; d->found.weights >= 0 && reln_items_next(&items, &p);)
+    for (int p; d->found.weighted && reln_items_next(&items, &p);)
         if (!(w[p] >= 0 && w[p] <= most(d)))
             return reln_fail(d->ctx, RELN_ERR_FORMAT,
                              "%s: row %td is %g; a weight, a finite number from 0 on, was wanted",

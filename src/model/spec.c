@@ -142,6 +142,23 @@ static const Key edge_keys[] = {
 };
 static const Section edge_section = SECTION("edges", edge_keys);
 
+static const Key pretrain_keys[] = {
+    {.name = "mask",
+     NUMBER(RelnSpecPretrain, mask, ABOVE_ZERO, 1),
+     .example = "0.6",
+     .help = "share of the points of each sample that are hidden, others in each epoch"},
+    {.name = "place",
+     TEXT(RelnSpecPretrain, place),
+     .example = "v",
+     .help = "input that says which hidden point is meant; left out: the first vector of points"},
+    {.name = "noise",
+     NUMBER(RelnSpecPretrain, noise, ABOVE_ZERO, DBL_MAX),
+     .example = "0.3",
+     .help = "noise on it at hidden points, in units of its size; left out: it is shown, and not "
+             "predicted"},
+};
+static const Section pretrain_section = SECTION("pretrain", pretrain_keys);
+
 static const Key sequence_keys[] = {
     {.name = "length",
      WHOLE(RelnSpecSequence, length, 2, 1 << 16),
@@ -404,6 +421,7 @@ static const Key spec_keys[] = {
      .kind = KEY_OWN,
      .read = reln_spec_read_targets,
      .write = reln_spec_write_targets},
+    {.name = "pretrain", .kind = KEY_SECTION, AT(RelnSpec, pretrain), .section = &pretrain_section},
     {.name = "weights", TEXT(RelnSpec, weights)},
     {.name = "edges", .kind = KEY_SECTION, AT(RelnSpec, edges), .section = &edge_section},
     {.name = "sequence", .kind = KEY_SECTION, AT(RelnSpec, sequence), .section = &sequence_section},
@@ -654,6 +672,14 @@ static void write_validation(RelnDoc *doc, RelnDocNode *map, const Key *key, con
 
 /* ---- conditions between keys ------------------------------------------------------------------------------------- */
 
+/* Returns whether a SPEC asks for pre-training; a SPEC with every key has an empty map otherwise. */
+static bool hides(const RelnDocNode *root)
+{
+    const RelnDocNode *node = reln_doc_get(root, "pretrain");
+
+    return node && node->count > 0;
+}
+
 static RelnStatus check_required(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
 {
     if (!spec->symmetry[0] && !spec->basis[0])
@@ -662,7 +688,7 @@ static RelnStatus check_required(const Reader *r, const RelnDocNode *root, const
     if (spec->n_inputs == 0)
         return reln_keys_fail(r, root,
                               "there are no inputs; wanted a list of {name: ARRAY, as: ...}");
-    if (spec->n_targets == 0)
+    if (spec->n_targets == 0 && !hides(root))
         return reln_keys_fail(r, root, "there is no target; wanted {name: ARRAY, as: ...}");
     for (int i = 0; i < spec->n_inputs; i++)
         if (spec->input[i].n_value == 0)
@@ -837,7 +863,7 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     return RELN_OK;
 }
 
-/* Groups take the place of points, so points have neither targets nor edges. */
+/* Groups take the place of points, so points have no edges. */
 static RelnStatus check_groups(const Reader *r, const RelnDocNode *root, const RelnSpec *spec)
 {
     const RelnDocNode *node = reln_doc_get(reln_doc_get(root, "model"), "groups");
@@ -848,13 +874,6 @@ static RelnStatus check_groups(const Reader *r, const RelnDocNode *root, const R
         return reln_keys_fail(r, node,
                               "groups take the place of points, and edges are given; wanted "
                               "one of both");
-    for (int t = 0; t < spec->n_targets; t++)
-        if (spec->target[t].points)
-            return reln_keys_fail(
-                r, node,
-                "groups take the place of points, and target %s is one of points; "
-                "wanted neighbours of a graph instead",
-                spec->target[t].name);
     return RELN_OK;
 }
 
@@ -942,7 +961,10 @@ RelnStatus reln_spec_from_doc(RelnCtx *ctx, const RelnDocNode *root, const char 
     RELN_TRY(check_required(&r, root, spec));
     share_rows(spec);
     RELN_TRY(check_inputs(&r, root, spec));
-    RELN_TRY(reln_spec_check_targets(&r, root, spec));
+    if (hides(root))
+        RELN_TRY(reln_spec_check_pretrain(&r, root, spec));
+    else
+        RELN_TRY(reln_spec_check_targets(&r, root, spec));
     RELN_TRY(reln_sequence_complete(&r, root, spec));
     RELN_TRY(check_model(&r, reln_doc_get(root, "model"), &spec->model));
     RELN_TRY(check_edges(&r, reln_doc_get(root, "edges"), spec));
@@ -1013,6 +1035,19 @@ static void print_inputs(Page *page)
     reln_page_print(page, "%s", examples);
 }
 
+/* Prints a section as comments, since without it nothing of its kind is done. */
+static void print_without(Page *page, const Section *section, const char *help)
+{
+    char title[40];
+
+    snprintf(title, sizeof title, "# %s:", section->name);
+    reln_page_print(page, "%-37s # %s\n", title, help);
+    for (int i = 0; i < section->n_keys; i++)
+        reln_page_print(page, "#   %s: %-*s # %s\n", section->keys[i].name,
+                        31 - (int)strlen(section->keys[i].name), section->keys[i].example,
+                        section->keys[i].help);
+}
+
 size_t reln_spec_template(char *text, size_t size)
 {
     Page page = {text, size, 0};
@@ -1027,11 +1062,9 @@ size_t reln_spec_template(char *text, size_t size)
         &page, &(Section){"target", reln_target_section.keys + 2, reln_target_section.n_keys - 2},
         2);
     reln_page_print(&page, "%s", several);
-    reln_page_print(&page, "%-37s # of kind graph: given edges between points\n", "# edges:");
-    for (int i = 0; i < edge_section.n_keys; i++)
-        reln_page_print(&page, "#   %s: %-*s # %s\n", edge_keys[i].name,
-                        31 - (int)strlen(edge_keys[i].name), edge_keys[i].example,
-                        edge_keys[i].help);
+    print_without(&page, &pretrain_section,
+                  "instead of a target: predict the inputs of hidden points, without labels");
+    print_without(&page, &edge_section, "of kind graph: given edges between points");
     reln_page_print(&page, "%-37s # for inputs with sequence: true\n", "sequence:");
     reln_keys_template(&page, &sequence_section, 2);
     reln_page_print(&page, "model:\n");

@@ -59,6 +59,9 @@ RelnStatus reln_spec_read_targets(const Reader *r, const Key *key, const RelnDoc
                                   void *base);
 void reln_spec_write_targets(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base);
 
+/* Makes the targets of pre-training from the inputs, and checks them. */
+RelnStatus reln_spec_check_pretrain(const Reader *r, const RelnDocNode *root, RelnSpec *spec);
+
 /* Checks conditions between keys of targets, and between them and `train`; gives every target its loss. */
 RelnStatus reln_spec_check_targets(const Reader *r, const RelnDocNode *root, RelnSpec *spec);
 

@@ -253,7 +253,7 @@ void reln_spec_write_target(RelnDoc *doc, RelnDocNode *map, const Key *key, cons
 {
     const RelnSpec *spec = base;
 
-    if (spec->n_targets <= 1)
+    if (spec->n_targets <= 1 && spec->pretrain.mask == 0)
         reln_keys_write(doc, reln_doc_set(doc, map, key->name, reln_doc_map(doc)),
                         &reln_target_section, &spec->target[0]);
 }
@@ -263,7 +263,7 @@ void reln_spec_write_targets(RelnDoc *doc, RelnDocNode *map, const Key *key, con
     const RelnSpec *spec = base;
     RelnDocNode *list;
 
-    if (spec->n_targets <= 1)
+    if (spec->n_targets <= 1 || spec->pretrain.mask > 0)
         return;
     list = reln_doc_set(doc, map, key->name, reln_doc_list(doc));
     for (int t = 0; t < spec->n_targets; t++)
@@ -379,6 +379,7 @@ static RelnStatus check_points(const Reader *r, const RelnDocNode *node, const R
                                const RelnSpecTarget *t)
 {
     const RelnModelKind kind = spec->model.kind;
+    const RelnDocNode *key = reln_doc_get(node, "points"), *at = key ? key : node;
     bool sets = false;
 
     if (!t->points)
@@ -386,13 +387,13 @@ static RelnStatus check_points(const Reader *r, const RelnDocNode *node, const R
     for (int i = 0; i < spec->n_inputs; i++)
         sets |= spec->input[i].points;
     if (!sets || spec->sequence.length > 0)
-        return reln_keys_fail(r, reln_doc_get(node, "points"),
+        return reln_keys_fail(r, at,
                               "target %s is of points, and no input is a set; wanted points: true "
                               "for an input",
                               t->name);
     if (kind == RELN_MODEL_MLP || kind == RELN_MODEL_SEQUENCE || kind == RELN_MODEL_RESNET ||
         kind == RELN_MODEL_PLAIN_TRANSFORMER)
-        return reln_keys_fail(r, reln_doc_get(node, "points"),
+        return reln_keys_fail(r, at,
                               "target %s is of points, and a network of kind %s has none; wanted "
                               "kind: set, graph, transformer or reln",
                               t->name, reln_model_kind_text(kind));
@@ -442,6 +443,113 @@ RelnStatus reln_spec_check_targets(const Reader *r, const RelnDocNode *root, Rel
     for (int t = 0; t < spec->n_targets; t++, node = node->next)
         RELN_TRY(check_target(r, node, train, spec, t));
     return check_smoothing(r, train, spec);
+}
+
+/* ---- pre-training ----------------------------------------------------------------------------------------------------------- */
+
+/* Returns the kind of target that an input of points becomes; false: it cannot be predicted. */
+static bool target_of(RelnAs as, RelnTargetAs *out)
+{
+    switch (as) {
+    case RELN_AS_MATRIX:
+        *out = RELN_TARGET_MATRIX;
+        return true;
+    case RELN_AS_VECTOR:
+    case RELN_AS_FOURVECTOR:
+        *out = RELN_TARGET_VECTOR;
+        return true;
+    case RELN_AS_COVARIANCE:
+        *out = RELN_TARGET_COVARIANCE;
+        return true;
+    case RELN_AS_SCALAR:
+        *out = RELN_TARGET_SCALAR;
+        return true;
+    case RELN_AS_ELEMENT:
+    case RELN_AS_QUATERNION:
+        break;
+    }
+    return false;
+}
+
+/* Chooses the first vector of points, if the SPEC does not say which input keeps its place. */
+static RelnStatus find_place(const Reader *r, const RelnDocNode *node, RelnSpec *spec,
+                             const RelnSpecInput **out)
+{
+    RelnSpecPretrain *p = &spec->pretrain;
+
+    *out = NULL;
+    for (int i = 0; i < spec->n_inputs && !*out; i++) {
+        const RelnSpecInput *in = &spec->input[i];
+        const bool vector = in->as == RELN_AS_VECTOR || in->as == RELN_AS_FOURVECTOR;
+
+        if (in->points && (p->place[0] ? strcmp(in->name, p->place) == 0 : vector))
+            *out = in;
+    }
+    if (!*out && p->place[0])
+        return reln_keys_fail(r, reln_doc_get(node, "place"),
+                              "pretrain: place is %s, and no input of points has this name",
+                              p->place);
+    if (!*out)
+        return reln_keys_fail(
+            r, node,
+            "pretrain: no input is a vector of points; wanted place: INPUT, which "
+            "says which hidden point is meant");
+    memcpy(p->place, (*out)->name, sizeof p->place);
+    return RELN_OK;
+}
+
+static RelnStatus add_hidden(const Reader *r, const RelnDocNode *node, RelnSpec *spec,
+                             const RelnSpecInput *in)
+{
+    RelnSpecTarget *t = &spec->target[spec->n_targets];
+
+    if (spec->n_targets == RELN_SPEC_TARGETS)
+        return reln_keys_fail(r, node, "pretrain: more than %d inputs of points to predict",
+                              RELN_SPEC_TARGETS);
+    if (!target_of(in->as, &t->as))
+        return reln_keys_fail(r, node,
+                              "pretrain: input %s is a %s, which is not predicted; wanted it as "
+                              "place without noise, or left out",
+                              in->name, reln_as_text(in->as));
+    if (in->reference != RELN_REFERENCE_NONE || in->sequence)
+        return reln_keys_fail(r, node, "pretrain: input %s %s; wanted it without", in->name,
+                              in->sequence ? "is a sequence"
+                                           : "has a reference, which would show what is hidden");
+    memcpy(t->name, in->name, sizeof t->name);
+    t->points = true;
+    t->loss = spec->train.loss;
+    spec->n_targets++;
+    return check_points(r, node, spec, t);
+}
+
+RelnStatus reln_spec_check_pretrain(const Reader *r, const RelnDocNode *root, RelnSpec *spec)
+{
+    const RelnDocNode *node = reln_doc_get(root, "pretrain");
+    const RelnSpecInput *place;
+
+    if (spec->pretrain.mask == 0)
+        return reln_keys_fail(r, node, "pretrain has no mask; wanted a share of the points");
+    if (spec->n_targets > 0 || spec->weights[0])
+        return reln_keys_fail(r, node, "the spec has pretrain and %s; wanted one of them",
+                              spec->weights[0] ? "weights" : "a target");
+    if (spec->train.loss != RELN_LOSS_MSE && spec->train.loss != RELN_LOSS_MAE &&
+        spec->train.loss != RELN_LOSS_HUBER)
+        return reln_keys_fail(r, node, "pretrain: loss is %s; wanted mse, mae or huber",
+                              reln_loss_text(spec->train.loss));
+    RELN_TRY(find_place(r, node, spec, &place));
+    if (spec->pretrain.noise > 0 && place->as != RELN_AS_VECTOR &&
+        place->as != RELN_AS_FOURVECTOR && place->as != RELN_AS_SCALAR)
+        return reln_keys_fail(r, reln_doc_get(node, "noise"),
+                              "pretrain: noise is for vectors and scalars, and %s is a %s",
+                              place->name, reln_as_text(place->as));
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (spec->input[i].points && (&spec->input[i] != place || spec->pretrain.noise > 0))
+            RELN_TRY(add_hidden(r, node, spec, &spec->input[i]));
+    if (spec->n_targets == 0)
+        return reln_keys_fail(
+            r, node, "pretrain: %s is the only input of points, and is shown; wanted noise",
+            place->name);
+    return RELN_OK;
 }
 
 /* ---- for training ------------------------------------------------------------------------------------------------------- */

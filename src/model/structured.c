@@ -131,9 +131,14 @@ static RelnNode *relative(Build *b, RelnNode *x, RelnNode *centre, RelnNode *nea
     return reln_scale(g, d, share < 1 ? 1 / sqrt(share) : 1);
 }
 
+/* A Groups holds the nodes that find the group of a point: the places of points and of centres, and the features of centres. */
+typedef struct Groups {
+    RelnNode *place, *centre, *x;
+} Groups;
+
 /* Forms groups around points that lie far apart. The members of a group exchange information through sums
  * over the group; the features of a group are its centre and combinations of the last sums. */
-static RelnSet grouped(Build *b, const RelnSet *points, const RelnScales *scale)
+static RelnSet grouped(Build *b, const RelnSet *points, const RelnScales *scale, Groups *out)
 {
     RelnGraph *g = b->g;
     const RelnSpecModel *spec = &b->m->spec.model;
@@ -153,6 +158,7 @@ static RelnSet grouped(Build *b, const RelnSet *points, const RelnScales *scale)
     RelnSet set = {.x = relative(b, points->x, c, near)};
     RelnNode *made;
 
+    *out = (Groups){place, reln_gather(g, place, far), c};
     if (!set.x)
         return set;
     set.s = reln_build_join(b, reln_nn_relate(&b->net, set.x, set.x, scale),
@@ -239,6 +245,33 @@ static RelnFeatures of_edges(Build *b, const RelnSet *set, RelnNode *made)
                         made ? reln_cast(b->g, at_both_ends(b, made), RELN_DEFAULT) : NULL);
     x = reln_nn_linear(&b->net, "mixed.edges", x, b->width);
     return (RelnFeatures){reln_nn_gate(&b->net, "coefficients.edges", x, s, b->width), s};
+}
+
+/* Brings values of groups to the points: each point receives those of the group with the nearest centre. */
+static RelnNode *to_points(Build *b, RelnNode *x, RelnNode *nearest)
+{
+    return x && nearest ? reln_reduce(b->g, reln_gather(b->g, x, nearest), b->rows) : NULL;
+}
+
+/* Returns the set of points after groups have exchanged information: the features of a point are its place relative to the centre
+ * of its group, and those of the group; *made are those that layers of groups have computed. */
+static RelnSet back_to_points(Build *b, const RelnSet *points, const RelnSet *set,
+                              const Groups *groups, RelnNode **made)
+{
+    const RelnScales scale = reln_build_scales(b);
+    const RelnDomain up = reln_fixed(b->g, "group of a point", b->rows, 1);
+    RelnNode *nearest = reln_nearest_rows(b->g, groups->place, groups->centre, up);
+    RelnNode *x = to_points(b, set->x, nearest), *c = to_points(b, groups->x, nearest), *own, *s;
+
+    if (!x || !c)
+        return (RelnSet){0};
+    own = reln_sub(b->g, points->x, c);
+    s = reln_build_join(b, reln_nn_lengths(&b->net, own, &scale),
+                        reln_nn_relate(&b->net, own, x, &scale));
+    s = reln_nn_batch_norm_invariants(&b->net, "up", s, NULL);
+    s = reln_build_join(b, s, reln_build_join(b, points->s, to_points(b, set->s, nearest)));
+    *made = to_points(b, *made, nearest);
+    return (RelnSet){reln_build_join(b, own, x), s, set->sums, set->z};
 }
 
 /* ---- networks -------------------------------------------------------------------------------------------------------- */
@@ -328,7 +361,8 @@ Seen reln_build_structured(Build *b)
 {
     const RelnSpecModel *spec = &b->m->spec.model;
     const RelnScales scale = reln_build_scales(b);
-    RelnSet set = begin(b, &scale);
+    const RelnSet points = begin(b, &scale);
+    RelnSet set = points;
     RelnExchange options = {.sums = spec->sums,
                             .width = b->width,
                             .scales = scale,
@@ -339,6 +373,7 @@ Seen reln_build_structured(Build *b)
     const bool attends = spec->kind == RELN_MODEL_TRANSFORMER;
     Pairs pairs = {RELN_STEP, NULL, 1};
     RelnNode *made = NULL;
+    Groups groups = {0};
     Seen seen = {0};
 
     if (!set.x) {
@@ -348,7 +383,7 @@ Seen reln_build_structured(Build *b)
         return seen;
     }
     if (spec->groups > 0)
-        set = grouped(b, &set, &scale);
+        set = grouped(b, &points, &scale, &groups);
     if (spec->kind == RELN_MODEL_GRAPH)
         pairs = pairs_of(b, set.x);
     options.keep = kept(b, set.x);
@@ -366,6 +401,8 @@ Seen reln_build_structured(Build *b)
     }
     if (reln_build_wants(b, RELN_ITEMS_SAMPLES))
         seen.of[RELN_ITEMS_SAMPLES] = of_samples(b, &set);
+    if (reln_build_wants(b, RELN_ITEMS_POINTS) && spec->groups > 0)
+        set = back_to_points(b, &points, &set, &groups, &made);
     if (reln_build_wants(b, RELN_ITEMS_POINTS))
         seen.of[RELN_ITEMS_POINTS] = of_points(b, &set, made);
     if (reln_build_wants(b, RELN_ITEMS_EDGES))

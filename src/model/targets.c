@@ -294,4 +294,8 @@ void reln_target_sums_finish(RelnModel *m, int target, const TargetSums *s)
     c->mean =
         t->as == RELN_TARGET_SCALAR || t->as == RELN_TARGET_COVARIANCE ? s->sum / diagonal : 0;
     c->deviation = root(s->square - c->mean * c->mean * diagonal, s->numbers);
+    if (reln_model_is_place(m, target)) {
+        c->mean = 0;
+        c->deviation *= m->spec.pretrain.noise;
+    }
 }

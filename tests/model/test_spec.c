@@ -3,6 +3,7 @@
 
 #define SIXTEEN "0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
 #define GOOD_INPUTS "inputs: [{name: X, as: matrix}]\n"
+#define HIDE "symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nmodel: {kind: set}\n"
 #define GOOD_TARGET "target: {name: y, as: scalar}\n"
 #define GOOD "symmetry: gl:3\n" GOOD_INPUTS GOOD_TARGET
 
@@ -18,7 +19,7 @@ static const Bad bad[] = {
      "spec.yaml:4: unknown key 'trian' in the spec; did you mean 'train'?"},
     {GOOD "zzzzzz: 1\n",
      "spec.yaml:4: unknown key 'zzzzzz' in the spec; known are symmetry, features, "
-     "inputs, target, targets, weights, edges, sequence, model, train"},
+     "inputs, target, targets, pretrain, weights, edges, sequence, model, train"},
     {GOOD "targets: [{name: z, as: scalar}]\n",
      "spec.yaml:4: the spec has target and targets; wanted one of them"},
     {"symmetry: gl:3\n" GOOD_INPUTS "targets: [{name: y, as: scalar}, {name: y, as: matrix}]\n",
@@ -44,11 +45,35 @@ static const Bad bad[] = {
      "covariance"},
     {GOOD "model: {groups: 4}\n",
      "spec.yaml:4: groups are for a set, a graph or a transformer, and this is a reln"},
-    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nmodel: {kind: set, groups: "
-     "4}\n"
-     "target: {name: y, as: vector, points: true}\n",
-     "spec.yaml:3: groups take the place of points, and target y is one of points; wanted "
-     "neighbours of a graph instead"},
+    {HIDE "pretrain: {noise: 1}\n",
+     "spec.yaml:4: pretrain has no mask; wanted a share of the points"},
+    {HIDE "pretrain: {mask: 0.5}\n" GOOD_TARGET,
+     "spec.yaml:4: the spec has pretrain and a target; wanted one of them"},
+    {HIDE "pretrain: {mask: 0.5}\nweights: w\n",
+     "spec.yaml:4: the spec has pretrain and weights; wanted one of them"},
+    {HIDE "pretrain: {mask: 0.5}\n",
+     "spec.yaml:4: pretrain: v is the only input of points, and is shown; wanted noise"},
+    {HIDE "pretrain: {mask: 0.5, place: w, noise: 1}\n",
+     "spec.yaml:4: pretrain: place is w, and no input of points has this name"},
+    {HIDE "pretrain: {mask: 0.5, noise: 1}\ntrain: {loss: cross-entropy}\n",
+     "spec.yaml:4: pretrain: loss is cross-entropy; wanted mse, mae or huber"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector}]\npretrain: {mask: 0.5, noise: 1}\n",
+     "spec.yaml:3: pretrain: no input is a vector of points; wanted place: INPUT, which says which "
+     "hidden point is meant"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}, {name: q, as: quaternion, "
+     "points: "
+     "true}]\nmodel: {kind: set}\npretrain: {mask: 0.5}\n",
+     "spec.yaml:4: pretrain: input q is a quaternion, which is not predicted; wanted it as place "
+     "without noise, or left out"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}, {name: C, as: covariance, "
+     "points: "
+     "true}]\nmodel: {kind: set}\npretrain: {mask: 0.5, place: C, noise: 1}\n",
+     "spec.yaml:4: pretrain: noise is for vectors and scalars, and C is a covariance"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nmodel: {kind: mlp}\n"
+     "pretrain: {mask: 0.5, noise: 1}\n",
+     "spec.yaml:4: target v is of points, and a network of kind mlp has none; wanted kind: set, "
+     "graph, "
+     "transformer or reln"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nmodel: {kind: graph, groups: "
      "4}\n"
      "edges: {name: e}\n" GOOD_TARGET,

@@ -156,6 +156,14 @@ static inline RelnStatus world_size(World *w)
     return status;
 }
 
+static inline RelnArray *world_find(World *w, const char *name)
+{
+    for (int i = 0; i < w->n_arrays; i++)
+        if (strcmp(w->arrays[i].name, name) == 0)
+            return &w->arrays[i];
+    return NULL;
+}
+
 /* Makes SPEC and arrays; ctx NULL: in a new context. */
 static inline RelnStatus world_init(World *w, RelnCtx *ctx, const char *yaml, int samples)
 {
@@ -182,7 +190,8 @@ static inline RelnStatus world_init(World *w, RelnCtx *ctx, const char *yaml, in
             break;
         }
     for (int t = 0; t < w->spec.n_targets; t++)
-        world_target(w, &w->spec.target[t], &rng);
+        if (!world_find(w, w->spec.target[t].name)) /* hidden inputs are targets, too */
+            world_target(w, &w->spec.target[t], &rng);
     return RELN_OK;
 }
 
@@ -214,14 +223,6 @@ static inline RelnStatus world_data(World *w, const RelnDataOptions *options)
     const RelnStatus status = world_archive(w);
 
     return status == RELN_OK ? reln_data_open(w->model, w->archive, options, &w->data) : status;
-}
-
-static inline RelnArray *world_find(World *w, const char *name)
-{
-    for (int i = 0; i < w->n_arrays; i++)
-        if (strcmp(w->arrays[i].name, name) == 0)
-            return &w->arrays[i];
-    return NULL;
 }
 
 static inline void world_clear(World *w)
