@@ -293,7 +293,7 @@ static RelnScale score_axis(int n, const CliRun *runs)
 static void key_plot(RelnPage *page, const char *key, int n, const CliRun *runs, double *x)
 {
     double *y = x + n, low = HUGE_VAL, high = -HUGE_VAL;
-    char text[VALUE], *end = NULL;
+    char text[VALUE], title[KEY + 40], *end = NULL;
     RelnPlot *plot;
     int row, count = 0;
 
@@ -311,7 +311,8 @@ static void key_plot(RelnPage *page, const char *key, int n, const CliRun *runs,
     }
     if (count < 2 || !(high > low))
         return;
-    plot = reln_page_plot(page, key);
+    snprintf(title, sizeof title, "Best validation score against %s", key);
+    plot = reln_page_plot(page, title);
     reln_plot_x(plot, key, low > 0 && high / low > 4 ? RELN_AXIS_LOG : RELN_AXIS_LINEAR);
     reln_plot_y(plot, "best validation score", score_axis(n, runs));
     reln_plot_points(plot, NULL, count, x, y);

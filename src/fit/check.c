@@ -755,9 +755,10 @@ const char *reln_check_note(const RelnCheck *check, char *text, size_t size)
     RELN_NEED(text && size > 0, "");
     text[0] = '\0';
     if (check && check->parts_at > 0)
-        snprintf(text, size,
-                 "in f32 the output moves by %.2g of its size where cond(g) is %g, and in f64 it "
-                 "does not; predict and eval take --dtype f64",
-                 check->parts_by, check->parts_at);
+        snprintf(
+            text, size,
+            "in frames of condition number %g the output in f32 is off by %.2g of its size, in "
+            "f64 it is not: use --dtype f64 with predict and eval",
+            check->parts_at, check->parts_by);
     return text;
 }

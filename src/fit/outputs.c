@@ -768,7 +768,7 @@ static void summary(const Outcome *o, RelnPage *page)
     const RelnSpec *spec = &o->fit->spec;
     const bool judged = o->validation.n_samples > 0;
     const RelnMetrics *m = judged ? &o->validation : &o->train;
-    char result[160] = "";
+    char result[160] = "", outcome[224] = "";
 
     if (isfinite(m->accuracy))
         snprintf(result, sizeof result, "%.4g %% are classified correctly", 100 * m->accuracy);
@@ -778,16 +778,17 @@ static void summary(const Outcome *o, RelnPage *page)
                  100 * m->r2);
     else
         snprintf(result, sizeof result, "the loss is %.4g", m->loss);
-    reln_page_text(
-        page, "A network of kind %s was trained to predict %s%s. %s",
-        reln_model_kind_text(spec->model.kind), spec->target[0].name,
-        spec->n_targets > 1 ? " and other targets" : "",
-        reln_model_promises(o->fit->model)
-            ? "For all weights, its predictions follow every change of frame of the symmetry."
-            : "It is not equivariant.");
     if (m->n_samples > 0)
-        reln_page_text(page, "On %s data, %s%s.", judged ? "validation" : "training", result,
-                       o->fit->end == RELN_TRAIN_GOING ? ", so far" : "");
+        snprintf(outcome, sizeof outcome, " On %s data, %s%s.", judged ? "validation" : "training",
+                 result, o->fit->end == RELN_TRAIN_GOING ? ", so far" : "");
+    reln_page_text(page, "A network of kind %s was trained on %td samples to predict %s%s.%s",
+                   reln_model_kind_text(spec->model.kind), o->fit->n_train, spec->target[0].name,
+                   spec->n_targets > 1 ? " and other targets" : "", outcome);
+    reln_page_text(page, "%s",
+                   reln_model_promises(o->fit->model)
+                       ? "For all weights, its predictions follow every change of frame of the "
+                         "symmetry."
+                       : "It is not equivariant.");
 }
 
 static RelnStatus fill_page(Outcome *o, RelnPage *page)

@@ -293,8 +293,8 @@ static char *shown(const Task *task, char text[RELN_NUMBER_TEXT], double mean, d
                                            task->metrics[task->main_metric].percent ? 4 : 3);
 }
 
-/* States the outcome: the best row by the main metric, and the paper's best row. */
-static void outcome(const TaskCall *call, RelnPage *page)
+/* Writes sentences about the outcome: the best row by the main metric, and the paper's best row. */
+static void outcome(const TaskCall *call, char *text, size_t size)
 {
     const Task *task = call->env.task;
     const int metric = task->main_metric;
@@ -302,7 +302,9 @@ static void outcome(const TaskCall *call, RelnPage *page)
     int best = -1, theirs = -1, rows = 0;
     TaskMean m = {0, (double)NAN, (double)NAN};
     char ours[RELN_NUMBER_TEXT], paper[RELN_NUMBER_TEXT];
+    int n;
 
+    text[0] = '\0';
     for (int i = 0; i < call->n_models; i++) {
         const TaskMean mean = task_mean_metric(call, i, metric);
         const double p = call->models[i]->paper[metric].mean;
@@ -317,20 +319,30 @@ static void outcome(const TaskCall *call, RelnPage *page)
     }
     if (best < 0)
         return;
-    reln_page_text(page, "Of %d %s, %s has the %s %s: %s%s (%d %s).", rows,
-                   rows == 1 ? "model" : "models", call->models[best]->label,
-                   task->metrics[task->main_metric].more ? "highest" : "lowest",
-                   task->metrics[task->main_metric].label, shown(task, ours, m.mean, m.spread),
-                   unit, m.n, m.n == 1 ? "seed" : "seeds");
-    if (theirs < 0)
+    n = snprintf(text, size, " Of %d %s, %s has the %s %s: %s%s (%d %s).", rows,
+                 rows == 1 ? "model" : "models", call->models[best]->label,
+                 task->metrics[metric].more ? "highest" : "lowest", task->metrics[metric].label,
+                 shown(task, ours, m.mean, m.spread), unit, m.n, m.n == 1 ? "seed" : "seeds");
+    if (theirs < 0 || n < 0 || (size_t)n >= size)
         return;
     m = task_mean_metric(call, theirs, metric);
-    reln_page_text(page,
-                   "Of the paper's rows that were run, its best is %s: %s%s there, %s%s here.",
-                   call->models[theirs]->label,
-                   shown(task, paper, call->models[theirs]->paper[metric].mean,
-                         call->models[theirs]->paper[metric].spread),
-                   unit, shown(task, ours, m.mean, m.spread), unit);
+    snprintf(text + n, size - (size_t)n,
+             " The best row of the paper among them is %s: %s%s there, %s%s here.",
+             call->models[theirs]->label,
+             shown(task, paper, call->models[theirs]->paper[metric].mean,
+                   call->models[theirs]->paper[metric].spread),
+             unit, shown(task, ours, m.mean, m.spread), unit);
+}
+
+/* Writes the first paragraph, the task and the outcome, and then the paragraph about the columns. */
+static void introduction(const TaskCall *call, RelnPage *page)
+{
+    const char *about = call->env.task->about, *columns = strstr(about, "\n\n");
+    char text[512];
+
+    outcome(call, text, sizeof text);
+    reln_page_text(page, "%.*s%s%s", columns ? (int)(columns - about) : (int)strlen(about), about,
+                   text, columns ? columns : "");
 }
 
 /* Draws the metrics of the task side by side: a group of bars for each row that has results. */
@@ -363,8 +375,7 @@ static void plot_bars(const TaskCall *call, RelnPage *page)
 
 static RelnStatus fill(const TaskCall *call, RelnPage *page, RelnTable *table)
 {
-    reln_page_text(page, "%s", call->env.task->about);
-    outcome(call, page);
+    introduction(call, page);
     facts(call, page);
     reln_page_section(page, "Results");
     reln_page_table(page, table);

@@ -164,7 +164,7 @@ struct Task {
     const char *name;
     const char *purpose; /* one line */
     const char
-        *about; /* a paragraph for the report that explains the columns; README.md has more */
+        *about; /* the task in a paragraph, then its columns in another; README.md has more */
     int n_metrics;
     TaskMetric metrics[TASK_METRICS];
     int main_metric; /* metric by which the report names the best model */

@@ -48,7 +48,7 @@ check "fit: steps, loss, memory, report" sh -c 'grep -q "^300 of 300 steps in " 
     grep -q "^report pairs/report.html$" out'
 check "a line for each evaluation: $(cat err)" [ "$(grep -c '^epoch [0-9]* *loss [0-9.e-]* *validation [0-9.e-]* ' err)" -eq 30 ]
 check "the phases after training: $(cat err)" [ "$(grep -c '^trained; now ' err)" -eq 4 ]
-check "one line about precision" [ "$(grep -c '^reln: note: on validation data, in f32 the output moves by .* --dtype f64$' err)" -eq 1 ]
+check "one line about precision" [ "$(grep -c '^reln: note: on validation data, in frames of condition number .* --dtype f64 with predict and eval$' err)" -eq 1 ]
 check "no line but these" [ "$(wc -l <err)" -eq 35 ]
 for file in spec.yaml checkpoint.safetensors model.safetensors results.json metrics.csv report.html; do
     check "$file is there" [ -s pairs/$file ]
@@ -211,7 +211,7 @@ run 0 check mlp-vector --quiet
 sed 's/validation: 0.2/validation: 0/' pairs.yaml >all.yaml
 run 0 fit all.yaml pairs.npz --out all
 check "no validation: the loss is that of training" grep -q '^training loss ' out
-check "and so are the data of the note: $(cat err)" grep -q '^reln: note: on training data, in f32 ' err
+check "and so are the data of the note: $(cat err)" grep -q '^reln: note: on training data, in frames of condition number ' err
 check "and those of the page" grep -q 'by layer on training data' all/report.html
 
 # ---- numbers that are not finite, and precision ----------------------------------------------------------------------

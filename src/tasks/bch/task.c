@@ -22,13 +22,13 @@ enum { DISTANCE, ANGLE, TURNED, EQUIVARIANCE };
 
 static const TaskModel models[] = {
     {.name = "series-1",
-     .label = "a + b",
+     .label = "series: a + b",
      .settings = MODEL(.kind = BCH_SERIES, NO_DENSE, .order = 1)},
     {.name = "series-2",
-     .label = "and [a,b]/2",
+     .label = "series: ... + [a,b]/2",
      .settings = MODEL(.kind = BCH_SERIES, NO_DENSE, .order = 2)},
     {.name = "series-3",
-     .label = "and ([a,[a,b]] + [b,[b,a]])/12",
+     .label = "series: ... + ([a,[a,b]] + [b,[b,a]])/12",
      .settings = MODEL(.kind = BCH_SERIES, NO_DENSE, .order = 3)},
     {.name = "mlp", .label = "MLP", .settings = MODEL(.kind = BCH_MLP, DENSE)},
     {.name = "mlp-aug",
@@ -271,11 +271,11 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_bch = {
     .name = "bch",
     .purpose = "the Baker-Campbell-Hausdorff formula on so(3)",
-    .about = "Two rotation vectors a and b, and log(exp(a) exp(b)). Errors are means of |exp(a) "
-             "exp(b) - exp(guess)| (Frobenius) and of the angle between the two rotations; the "
-             "third column has the first in turned frames, the last |f(g x) - g f(x)|. Rows "
-             "without parameters are the series, cut off after commutators of one, two and three "
-             "letters.",
+    .about = "Networks learn log(exp(a) exp(b)) for two rotation vectors a and b. They are trained "
+             "on vectors with positive coordinates, and tested on such vectors and in turned "
+             "frames.\n\nColumns: the mean of |exp(a) exp(b) - exp(guess)| (Frobenius), the mean "
+             "angle between the two rotations, the first again in turned frames, and |f(g x) - g "
+             "f(x)|. The series is cut off after commutators of one, two and three letters.",
     .n_metrics = 4,
     .metrics = {{.name = "distance", .label = "distance"},
                 {.name = "angle", .label = "angle"},

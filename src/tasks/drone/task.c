@@ -40,8 +40,8 @@ enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY
     ROW_OF(1e-2, .arch = DRONE_OURS, .input = DRONE_IN_RESOLVENTS, .width = 3, .prep = 16,         \
            .layers = 8, .residual = true, .normal = true, __VA_ARGS__)
 
-/* The paper's numbers are of data that nobody else has: flights, noise and evaluation differ (README.md). They stand in the
- * column of its evaluation. */
+/* The paper's numbers are in the column of its evaluation (R3). Its data are not published, so flights, noise
+ * and evaluation differ from ours (README.md). */
 static const TaskModel models[] = {
     {.name = "integration", .label = "integration", .settings = CLASSIC(DRONE_INTEGRATION)},
     {.name = "weighted", .label = "mean weighed by C^-1", .settings = CLASSIC(DRONE_WEIGHTED)},
@@ -982,18 +982,14 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_drone = {
     .name = "drone",
     .purpose = "where a quadrotor flew, from noisy velocities and their covariances",
-    .about =
-        "Simulated flights of a small quadrotor; windows of one second of noisy velocity at 200 Hz "
-        "with the covariance "
-        "of each sample. An estimator gives the displacement of a window. Columns: root mean "
-        "square error of it; "
-        "errors of the trajectory that windows with common ends make (R1): root mean square, mean, "
-        "in percent of the path, "
-        "and relative over 2 s and 20 s; the first of these with windows joined at their centres "
-        "(R2) and as the published "
-        "code joins them (R3); the error of a displacement in randomly turned frames; how far "
-        "outputs there are from the "
-        "turned ones; and the mean of e^T S^-1 e, which is 3 for a covariance S that is right.",
+    .about = "Estimators compute the displacement of a quadrotor over windows of one second, from "
+             "noisy velocities at 200 Hz and the covariance of each. Flights are simulated, or "
+             "read from files.\n\nColumns: the root mean square error of a displacement; errors of "
+             "the trajectory that windows with common ends make (R1): root mean square, mean, in "
+             "percent of the path, and relative over 2 s and 20 s; the first of these with windows "
+             "joined at their centres (R2) and as the published code joins them (R3); the error of "
+             "a displacement in randomly turned frames; the distance of outputs there from the "
+             "turned outputs; and the mean of e^T S^-1 e, which is 3 if the covariance S is right.",
     .n_metrics = METRICS,
     .metrics = {{.name = "window", .label = "window [m]"},
                 {.name = "ate", .label = "ATE [m]"},

@@ -365,10 +365,11 @@ static const TaskFigure figures[] = {
 const Task task_gln = {
     .name = "gln",
     .purpose = "functions of two matrices under GL(n)",
-    .about = "A function of two matrices that follows every change of frame, X, Y -> g X g^-1, g "
-             "Y g^-1. Errors are shares of the target's mean square (1: nothing was learned), in "
-             "frames of condition number 1, 10 and 100; the last column is |f(gx) - g f(x)| / |g "
-             "f(x)| at condition number 100.",
+    .about = "Networks learn a function of two matrices that follows every change of frame, X, Y "
+             "-> g X g^-1, g Y g^-1. They are trained on matrices as drawn, and tested in frames "
+             "of condition number 1, 10 and 100.\n\nErrors are shares of the target's mean square, "
+             "so 1 means that nothing was learned. The last column is |f(gx) - g f(x)| / |g f(x)| "
+             "at condition number 100.",
     .n_metrics = 4,
     .main_metric = 1,
     .metrics = {{.name = "cond_1", .label = "cond 1"},

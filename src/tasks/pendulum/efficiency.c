@@ -281,11 +281,13 @@ static RelnStatus prepare(TaskEnv *env, void **data)
 
 const Task task_pendulum_cost = {
     .name = "pendulum-cost",
-    .purpose = "what the energies of the pendulum's table cost",
-    .about = "Operations of one H(z) counted as the paper does, and by the plan that runs, those "
-             "of the gradient and of a training step beside them; microseconds of H and of its "
-             "gradient, for one state and for each of 500 together; seconds and MiB of a training "
-             "step of 500 chunks. The paper's latencies are those of an interpreter at work.",
+    .purpose = "the cost of the energies in the pendulum's table",
+    .about =
+        "This table measures the cost of the energies in the pendulum's table: operations, time "
+        "and memory.\n\nColumns: operations of one H(z) as the paper counts them, and by the plan "
+        "that runs; operations of its gradient and of a training step; microseconds of H and of "
+        "its gradient, for one state and for each of 500 together; seconds and MiB of a training "
+        "step of 500 chunks. The paper's latencies were measured with an interpreter.",
     .n_metrics = METRICS,
     .metrics = {{.name = "operations", .label = "operations of H", .count = true},
                 {.name = "operations_plan", .label = "by the plan", .count = true},

@@ -526,12 +526,13 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_pendulum = {
     .name = "pendulum",
     .purpose = "learning the energy of a double spring pendulum",
-    .about = "Networks learn H(z) from 500 pieces of motion of 0.8 time units, and are judged by "
-             "rollouts of 29.8. The error of a state is |zhat - z| / (|zhat| + |z|), and the "
-             "table has its geometric mean with values below 1e-5 raised to it, as papers print "
-             "it; beside it with 1e-7, and without the first time. Drifts are the largest change "
-             "of the true energy, and of the angular momentum about the vertical, along a learned "
-             "motion. The last column is the error of the velocity's symmetry under a turn.",
+    .about = "Networks learn the energy H(z) of a double pendulum from 500 pieces of motion of 0.8 "
+             "time units. They are tested by predicting 500 other motions over 29.8 time "
+             "units.\n\nThe error of a state is |zhat - z| / (|zhat| + |z|). The table has its "
+             "geometric mean, with errors below 1e-5 raised to 1e-5 as papers print it, then with "
+             "1e-7, and without the first time. Drifts are the largest change of the true energy, "
+             "and of the angular momentum about the vertical, along a learned motion. The last "
+             "column is the error of the velocity's symmetry under a rotation.",
     .n_metrics = 7,
     .metrics = {{.name = "error", .label = "rollout error"},
                 {.name = "error_log", .label = "with 1e-7"},

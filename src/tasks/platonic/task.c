@@ -344,11 +344,12 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_platonic = {
     .name = "platonic",
     .purpose = "which Platonic solid, from homographies between its faces",
-    .about = "Which solid is it? Twelve edges, each with three homographies between the faces "
-             "beside it, as elements of sl(3). Accuracy is on samples as drawn (ID) and in "
-             "rotated cameras (RC); the last column has the best test accuracy of any checkpoint, "
-             "which is how the published code chooses. On sl(3) ReLN and Lie Neurons are one "
-             "network: the two rows differ by their seeds.",
+    .about = "Networks tell octahedra, icosahedra and tetrahedra apart by homographies between "
+             "their faces, as elements of sl(3): twelve edges of a solid, each with three "
+             "homographies. They are trained with one camera.\n\nColumns: the accuracy with that "
+             "camera (ID) and with rotated cameras (RC), and the best test accuracy of any "
+             "checkpoint, by which the published code chooses. On sl(3) ReLN and Lie Neurons are "
+             "one network: the two rows differ in their seeds.",
     .n_metrics = 3,
     .main_metric = 1,
     .metrics =

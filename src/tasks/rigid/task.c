@@ -261,10 +261,10 @@ static const TaskFigure figures[] = {
 const Task task_rigid = {
     .name = "rigid",
     .purpose = "a free rigid body from windows of its motion",
-    .about = "The field of a free body, I wdot = (I w) x w, learned from windows of ten points of "
-             "ten motions, and followed from the beginnings of ten others. Errors are |w - true|, "
-             "mean over the time up to 5, 10, 15, 20 and 25 s; in the last column the body is "
-             "seen from turned frames.",
+    .about = "Networks learn the equation of motion of a free rigid body, I wdot = (I w) x w, from "
+             "windows of ten motions. They are tested by predicting ten other motions from their "
+             "beginnings.\n\nErrors are means of |w - true| over the time up to 5, 10, 15, 20 and "
+             "25 s. In the last column the body is seen from turned frames.",
     .n_metrics = 6,
     .main_metric = 5,
     .metrics = {{.name = "s5", .label = "5 s"},

@@ -316,9 +316,10 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_sl3_inv = {
     .name = "sl3-inv",
     .purpose = "invariant regression on sl(3)",
-    .about = "Pairs X, Y of sl(3) and the function of the sp(4) table. Mean squared errors on "
-             "pairs as drawn (ID) and conjugated by random g (SL(3)); the last column is the mean "
-             "of |f(x) - f(g x)|. On sl(3) ReLN and Lie Neurons are one network.",
+    .about = "Networks learn the invariant function of the sp(4) table for two matrices X, Y of "
+             "sl(3). They are trained on drawn pairs.\n\nColumns: mean squared errors on pairs as "
+             "drawn (ID) and conjugated by random g (SL(3)), and the mean of |f(x) - f(g x)|. On "
+             "sl(3) ReLN and Lie Neurons are one network.",
     .n_models = sizeof invariant_models / sizeof invariant_models[0],
     .models = invariant_models,
     .scales = invariant_scales,
@@ -328,9 +329,10 @@ const Task task_sl3_inv = {
 const Task task_sl3_equiv = {
     .name = "sl3-equiv",
     .purpose = "equivariant regression on sl(3)",
-    .about = "Pairs X, Y of sl(3) and [[X,Y],Y] + [Y,X], an element that follows every "
-             "conjugation. Mean squared errors of its coordinates on pairs as drawn (ID) and "
-             "conjugated by random g (SL(3)); the last column is the mean of |f(g x) - g f(x)|.",
+    .about = "Networks learn [[X,Y],Y] + [Y,X], an element that follows every conjugation of two "
+             "matrices X, Y of sl(3). They are trained on drawn pairs.\n\nColumns: mean squared "
+             "errors of its coordinates on pairs as drawn (ID) and conjugated by random g (SL(3)), "
+             "and the mean of |f(g x) - g f(x)|.",
     .n_models = sizeof equivariant_models / sizeof equivariant_models[0],
     .models = equivariant_models,
     .scales = equivariant_scales,

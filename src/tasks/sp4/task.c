@@ -108,7 +108,8 @@ typedef struct Scale {
     double spread; /* coordinates of pairs, and of h in g = exp(h), are from U(-spread, spread) */
     RelnDtype dtype;
     int train, validation, test;
-    int actions, blocks; /* each action is applied to one of so many parts of the test set, in turn */
+    int actions,
+        blocks; /* each action is applied to one of so many parts of the test set, in turn */
 } Scale;
 
 #define SCALE(steps_, every_, ...)                                                                 \
@@ -310,10 +311,10 @@ static RelnStatus run(TaskRun *run, const void *data)
 const Task task_sp4 = {
     .name = "sp4",
     .purpose = "invariant regression on sp(4)",
-    .about = "Pairs X, Y of sp(4) and a function of them that no conjugation by Sp(4) changes. "
-             "Errors are mean squares on pairs as drawn (ID) and conjugated by random g (SP(4)); "
-             "the invariance error is the mean of |f(x) - f(g x)|. The last column has the lowest "
-             "test error of all checkpoints, as the published code reports it.",
+    .about = "Networks learn a function of two matrices X, Y of sp(4) that conjugation by Sp(4) "
+             "does not change. They are trained on drawn pairs.\n\nColumns: mean squared errors on "
+             "pairs as drawn (ID) and conjugated by random g (SP(4)), the mean of |f(x) - f(g x)|, "
+             "and the lowest test error of all checkpoints, as the published code reports it.",
     .n_metrics = 4,
     .main_metric = 1,
     .metrics = {{.name = "id", .label = "ID"},
