@@ -48,7 +48,7 @@ static const Option options[] = {
     {"--from", TEXT, "RUN", offsetof(CliArgs, from), CLI_FROM, 0, 0,
      "begin with the weights of another run, where names and extents agree"},
     {"--until", NUMBER, "N", offsetof(CliArgs, until), CLI_UNTIL, 1, 100000000,
-     "pause after epoch N, with a checkpoint to go on from"},
+     "pause after epoch N, with a checkpoint to resume from"},
     {"--folds", TEXT, "N|ARRAY", offsetof(CliArgs, folds), CLI_FOLDS, 0, 0,
      "cross-validation: N folds by the seed, or an array of fold numbers"},
     {"--data", TEXT, "FILE", offsetof(CliArgs, data), CLI_DATA, 0, 0,

@@ -11,15 +11,15 @@
 /* CLI_EXIT_LIST holds every exit code with its text. The enum and the help are made from it. */
 #define CLI_EXIT_LIST(X)                                                                           \
     X(CLI_DONE, 0, "done")                                                                         \
-    X(CLI_BROKEN, 1, "a promise is broken")                                                        \
+    X(CLI_BROKEN, 1, "a model is not equivariant")                                                 \
     X(CLI_USAGE, 2, "the command line is wrong")                                                   \
     X(CLI_INPUT, 3, "the input is bad or refused")                                                 \
     X(CLI_IO, 4, "input or output failed")                                                         \
     X(CLI_NOMEM, 5, "out of memory")                                                               \
     X(CLI_NUMERIC, 6, "numbers that are not finite: training diverged, or a model gives them")     \
-    X(CLI_INTERRUPTED, 130, "interrupted (SIGINT), with a checkpoint to go on from")               \
-    X(CLI_PREEMPTED, 138, "asked to stop (SIGUSR1), with a checkpoint to go on from")              \
-    X(CLI_TERMINATED, 143, "terminated (SIGTERM), with a checkpoint to go on from")
+    X(CLI_INTERRUPTED, 130, "interrupted (SIGINT), with a checkpoint to resume from")              \
+    X(CLI_PREEMPTED, 138, "asked to stop (SIGUSR1), with a checkpoint to resume from")             \
+    X(CLI_TERMINATED, 143, "terminated (SIGTERM), with a checkpoint to resume from")
 
 #define CLI_EXIT_ENUM(name, code, text) name = (code),
 typedef enum CliExit { CLI_EXIT_LIST(CLI_EXIT_ENUM) } CliExit;
@@ -35,7 +35,8 @@ struct CliCommand {
     int max_operands;     /* largest number of arguments that are not options */
     bool ranks;           /* several processes may run it together (launch.h) */
     CliExit (*run)(RelnCtx *ctx, const CliArgs *args);
-    void (*more_help)(const CliArgs *args); /* text below its options, for these arguments; NULL: none */
+    void (*more_help)(
+        const CliArgs *args); /* text below its options, for these arguments; NULL: none */
 };
 
 extern const CliCommand cli_cmd_fit, cli_cmd_predict, cli_cmd_eval, cli_cmd_check, cli_cmd_info;

@@ -331,7 +331,7 @@ static CliExit run(RelnCtx *ctx, const CliArgs *args)
 const CliCommand cli_cmd_check = {
     .name = "check",
     .synopsis = "check MODEL [--data FILE] [--draws N]\ncheck --exact MODEL",
-    .purpose = "the equivariance error of a model, layer by layer; exit 1 if it breaks its promise",
+    .purpose = "the equivariance error of a model, layer by layer; exit 1 if it is not equivariant",
     .help = help,
     .options = CLI_DATA | CLI_DRAWS | CLI_EXACT | CLI_KERNELS,
     .max_operands = 1,
