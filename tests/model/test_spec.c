@@ -147,8 +147,8 @@ static const Bad bad[] = {
      "spec.yaml:2: input v: a mask is for points; wanted points: true beside it"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, value: [0, 0, 1]}]\n" GOOD_TARGET,
      "spec.yaml:1: all inputs have a value; wanted one that is an array"},
-    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, value: [0, 0, "
-     "1]}]\n" GOOD_TARGET,
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, value: [0, 0, 1]}, "
+     "{name: X, as: matrix}]\n" GOOD_TARGET,
      "spec.yaml:2: input v: a value is of the whole sample, and points have an array; wanted one "
      "of both"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, value: [0, up, 1]}]\n" GOOD_TARGET,
