@@ -498,8 +498,9 @@ static RelnStatus read_values(const Reader *r, const RelnDocNode *node, RelnSpec
             RELN_TRY(read_values(r, i, in));
         return RELN_OK;
     }
-    if (node->kind != RELN_DOC_NUMBER || !isfinite(node->number))
-        return reln_keys_fail(r, node, "value has something else; wanted finite numbers");
+    if (node->kind != RELN_DOC_NUMBER)
+        return reln_keys_fail(
+            r, node, "value has an item that is no number; wanted numbers, or lists of them");
     if (in->n_value == RELN_SPEC_VALUES)
         return reln_keys_fail(r, node, "value has more numbers than %d; wanted at most so many",
                               RELN_SPEC_VALUES);
@@ -514,8 +515,7 @@ static RelnStatus read_value(const Reader *r, const Key *key, const RelnDocNode 
     (void)key;
     in->n_value = 0;
     RELN_TRY(read_values(r, node, in));
-    return in->n_value > 0 ? RELN_OK
-                           : reln_keys_fail(r, node, "value is empty; wanted finite numbers");
+    return in->n_value > 0 ? RELN_OK : reln_keys_fail(r, node, "value is empty; wanted numbers");
 }
 
 static void write_value(RelnDoc *doc, RelnDocNode *map, const Key *key, const void *base)

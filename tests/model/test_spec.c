@@ -152,11 +152,11 @@ static const Bad bad[] = {
      "spec.yaml:2: input v: a value is of the whole sample, and points have an array; wanted one "
      "of both"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, value: [0, up, 1]}]\n" GOOD_TARGET,
-     "spec.yaml:2: value has something else; wanted finite numbers"},
+     "spec.yaml:2: value has an item that is no number; wanted numbers, or lists of them"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, value: [0, .inf, 1]}]\n" GOOD_TARGET,
-     "spec.yaml:2: value has something else; wanted finite numbers"},
+     "spec.yaml:2: .inf is not a finite number (in quotes it is a text)"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, value: []}]\n" GOOD_TARGET,
-     "spec.yaml:2: value is empty; wanted finite numbers"},
+     "spec.yaml:2: value is empty; wanted numbers"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, value: [" SIXTEEN SIXTEEN SIXTEEN SIXTEEN
      "0]}]\n" GOOD_TARGET,
      "spec.yaml:2: value has more numbers than 64; wanted at most so many"},
