@@ -172,7 +172,7 @@ static const Bad bad[] = {
      "spec.yaml:2: input v: draw is for some of the points; wanted most: NUMBER beside it"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
-     "mask, count, offsets, most, draw, sequence"},
+     "mask, count, offsets, most, draw, sequence, value"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "
      "FILE}"},
