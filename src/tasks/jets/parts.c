@@ -1,4 +1,4 @@
-/* parts.c -- our network for few jets: no messages between pairs, but invariants with the parts of a jet.
+/* parts.c -- our networks for few jets: invariants with the parts of a jet, and messages between pairs in one tower or none.
  *
  * Beams are not rows here. With them, transverse momenta and angles are invariants: a network that uses them gives the same
  * answer in every frame, if the beams are transformed with the jet. A jet is divided into two, three and four parts
@@ -212,20 +212,53 @@ static RelnNode *dropped(const JetsNet *n, int tower, int number, RelnNode *x)
                                                   : x;
 }
 
-static RelnNode *tower_of(const JetsNet *n, int tower, const Frame *f, RelnNode *rows,
-                          RelnNode *jet)
+static RelnNode *embedded(const JetsNet *n, int tower, RelnNode *rows)
+{
+    return dense(n, tower, "embedding", 1, reln_relu(n->g, dense(n, tower, "embedding", 0, rows)));
+}
+
+/* Logits from features h of particles and the invariants of the jet. */
+static RelnNode *decoded(const JetsNet *n, int tower, const Frame *f, RelnNode *h, RelnNode *jet)
 {
     RelnGraph *g = n->g;
-    RelnNode *h = reln_relu(g, dense(n, tower, "embedding", 0, rows)), *out;
+    RelnNode *out = joined(g, jets_norm(n, named(tower, "means", 0).text, means(n, f, h)), jet);
 
-    h = dense(n, tower, "embedding", 1, h);
-    for (int i = 0; i < n->model->blocks; i++)
-        h = updated(n, tower, i, f, h, rows);
-    out = joined(g, jets_norm(n, named(tower, "means", 0).text, means(n, f, h)), jet);
     out = dropped(n, tower, 1, out);
     out = dropped(n, tower, 2, reln_relu(g, dense(n, tower, "decoder", 0, out)));
     out = dropped(n, tower, 3, reln_relu(g, dense(n, tower, "decoder", 1, out)));
     return jets_affine(n, named(tower, "decoder", 2).text, out, CLASSES);
+}
+
+/* A tower whose particles exchange information through means over the jet. */
+static RelnNode *tower_of_means(const JetsNet *n, int tower, const Frame *f, RelnNode *rows,
+                                RelnNode *jet)
+{
+    RelnNode *h = embedded(n, tower, rows);
+
+    for (int i = 0; i < n->model->blocks; i++)
+        h = updated(n, tower, i, f, h, rows);
+    return decoded(n, tower, f, h, jet);
+}
+
+/* A tower whose particles send messages to all others, computed from the products of their momenta at three scales. */
+static RelnNode *tower_of_messages(const JetsNet *n, int tower, const Frame *f, RelnNode *rows,
+                                   RelnNode *jet)
+{
+    static const double units[] = {0.02, 1.0, 50.0}; /* GeV^2 */
+    RelnNode *h = embedded(n, tower, rows), *s[3];
+    RelnNode *t = reln_pair_gram(n->g, f->p, jets_lower(n, f->p), n->pairs);
+    JetsPairs pairs = {.symmetric = true};
+
+    for (int i = 0; i < 3; i++)
+        s[i] = psi(n, t, units[i]);
+    pairs.s = reln_concat(n->g, 3, s, RELN_C);
+    for (int i = 0; i < n->model->messages; i++) {
+        const Name name = named(tower, "block", i);
+        const JetsMessages m = jets_messages(n, name.text, h, &pairs, 0);
+
+        h = jets_update(n, name.text, h, m.sum, rows);
+    }
+    return decoded(n, tower, f, h, jet);
 }
 
 RelnNode *jets_parts(const JetsNet *n, RelnNode *p, RelnNode *total, RelnNode *beams)
@@ -237,9 +270,10 @@ RelnNode *jets_parts(const JetsNet *n, RelnNode *p, RelnNode *total, RelnNode *b
     RelnNode *rows = jets_norm(n, "rows", reln_concat(g, known.n_rows, known.rows, RELN_C));
     RelnNode *jet = jets_norm(n, "jet", reln_concat(g, known.n_jet, known.jet, RELN_C)), *out;
 
-    out = tower_of(n, 0, &f, rows, jet);
+    out = n->model->messages > 0 ? tower_of_messages(n, 0, &f, rows, jet)
+                                 : tower_of_means(n, 0, &f, rows, jet);
     for (int t = 1; t < towers; t++) {
-        RelnNode *logits = tower_of(n, t, &f, rows, jet);
+        RelnNode *logits = tower_of_means(n, t, &f, rows, jet);
 
         out = n->net->train ? joined(g, out, logits) : reln_add(g, out, logits);
     }

@@ -69,6 +69,10 @@ static const TaskModel models[] = {
      .label = "parts of jets, three towers (ours)",
      .settings =
          MODEL(.kind = JETS_PARTS, .width = 48, .blocks = 1, .towers = 3, .recipe = JETS_OURS)},
+    {.name = "joined-84",
+     .label = "messages and parts of jets (ours)",
+     .settings = MODEL(.kind = JETS_PARTS, .width = 40, .blocks = 1, .towers = 3, .messages = 3,
+                       .recipe = JETS_OURS)},
     {.name = "lorentznet-ours-84",
      .label = "LorentzNet 84 k, our recipe",
      .from = TASK_FULL,
@@ -141,6 +145,7 @@ static const Key model_keys[] = {
     TASK_WHOLE(JetsModel, padded),
     TASK_WHOLE(JetsModel, extra),
     TASK_FIELD(JetsModel, towers, .kind = KEY_WHOLE, .before = "0"),
+    TASK_FIELD(JetsModel, messages, .kind = KEY_WHOLE, .before = "0"),
     TASK_WHOLE(JetsModel, stream),
     TASK_FLAG(JetsModel, bank),
     TASK_FLAG(JetsModel, bivectors),
