@@ -66,6 +66,8 @@ CliExit cli_print_doc(RelnDoc *doc, const RelnDocNode *node);
 /* Prints a help text in lines of at most 80 columns: paragraphs are filled; an indented line stays a line, and its last
  * part, behind two blanks or more, continues below its beginning. */
 void cli_fill(FILE *out, const char *text);
+/* Prints it in lines of another width. */
+void cli_fill_to(FILE *out, int columns, const char *text);
 CliExit cli_print_table(RelnCtx *ctx, RelnTable *table);
 
 /* Prints "reln: ..." in one line on stderr, whatever bytes the text has, and returns the code. */

@@ -1,13 +1,14 @@
-/* fill.c -- prints help texts in lines of at most 80 columns. */
+/* fill.c -- prints help texts in lines of a limited number of columns. */
 #include <string.h>
 
 #include "cli/cli.h"
 
-enum { COLUMNS = 80, DEEP = 56, SHALLOW = 8 };
+enum { TERMINAL = 80, DEEP = 24, SHALLOW = 8 };
 
 /* A Filler prints words; a word that does not fit begins a new line at column `hang`. */
 typedef struct Filler {
     FILE *out;
+    int columns; /* of a line */
     int column, hang;
     bool blank; /* whether a blank is due before the next word */
 } Filler;
@@ -32,7 +33,7 @@ static void new_line(Filler *f)
 /* Returns how much of a word that is longer than a line stays on this line: up to the last bar of a|b|c that fits; 0: all. */
 static size_t part_of_word(const Filler *f, const char *word, size_t n)
 {
-    const int room = COLUMNS - f->column - f->blank;
+    const int room = f->columns - f->column - f->blank;
     size_t at = 0;
 
     for (size_t i = 0; i < n && columns_of(word, i + 1) <= room; i++)
@@ -44,7 +45,7 @@ static size_t part_of_word(const Filler *f, const char *word, size_t n)
 static void put_word(Filler *f, const char *word, size_t n)
 {
     const int width = columns_of(word, n);
-    const size_t part = f->hang + width > COLUMNS ? part_of_word(f, word, n) : 0;
+    const size_t part = f->hang + width > f->columns ? part_of_word(f, word, n) : 0;
 
     if (part > 0 && part < n) {
         fprintf(f->out, "%s%.*s", f->blank ? " " : "", (int)part, word);
@@ -52,7 +53,7 @@ static void put_word(Filler *f, const char *word, size_t n)
         put_word(f, word + part, n - part);
         return;
     }
-    if (f->blank && f->column + 1 + width > COLUMNS)
+    if (f->blank && f->column + 1 + width > f->columns)
         new_line(f);
     fprintf(f->out, "%s%.*s", f->blank ? " " : "", (int)n, word);
     f->column += width + f->blank;
@@ -99,12 +100,12 @@ static const char *last_part(const char *line, const char *end)
 
 /* Prints a line whose columns have a meaning: an example and its explanation, an option and its help. Only the last part is
  * broken, and it continues below its beginning. */
-static void put_indented(FILE *out, const char *line, const char *end)
+static void put_indented(FILE *out, int columns, const char *line, const char *end)
 {
     const char *part = last_part(line, end);
-    Filler f = {.out = out};
+    Filler f = {.out = out, .columns = columns};
 
-    if (columns_of(line, (size_t)(end - line)) <= COLUMNS) {
+    if (columns_of(line, (size_t)(end - line)) <= columns) {
         fprintf(out, "%.*s\n", (int)(end - line), line);
         return;
     }
@@ -116,7 +117,7 @@ static void put_indented(FILE *out, const char *line, const char *end)
     fprintf(out, "%.*s", (int)(part - line), line);
     if (f.hang == 0)
         f.hang = f.column;
-    if (f.column > DEEP) {
+    if (f.column > columns - DEEP) {
         f.hang = SHALLOW;
         new_line(&f);
     }
@@ -124,9 +125,9 @@ static void put_indented(FILE *out, const char *line, const char *end)
     fputs("\n", out);
 }
 
-void cli_fill(FILE *out, const char *text)
+void cli_fill_to(FILE *out, int columns, const char *text)
 {
-    Filler f = {.out = out};
+    Filler f = {.out = out, .columns = columns};
     bool open = false;
 
     while (*text) {
@@ -139,10 +140,10 @@ void cli_fill(FILE *out, const char *text)
         if (end == text) {
             fputs("\n", out);
         } else if (*text == ' ') {
-            put_indented(out, text, end);
+            put_indented(out, columns, text, end);
         } else {
             if (!open)
-                f = (Filler){.out = out};
+                f = (Filler){.out = out, .columns = columns};
             put_words(&f, text, end);
             open = true;
         }
@@ -150,4 +151,9 @@ void cli_fill(FILE *out, const char *text)
     }
     if (open)
         fputs("\n", out);
+}
+
+void cli_fill(FILE *out, const char *text)
+{
+    cli_fill_to(out, TERMINAL, text);
 }

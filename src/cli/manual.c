@@ -2,7 +2,11 @@
 #include "cli/manual.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Columns of an indented line, including its indentation: man indents text by 7, and examples by 2 more. */
+enum { MAN_COLUMNS = 71 };
 
 /* ---- troff ---------------------------------------------------------------------------------------------------- */
 
@@ -43,8 +47,28 @@ static void troff_line(const char *text)
     putchar('\n');
 }
 
+/* Returns a text filled to the width of a page; the caller frees it. NULL when memory is out. */
+static char *filled(const char *lead, const char *text, int length)
+{
+    const size_t room = strlen(lead) + (size_t)length + 1;
+    char *whole = malloc(room), *out = NULL;
+    size_t size = 0;
+    FILE *stream = whole ? open_memstream(&out, &size) : NULL;
+
+    if (stream) {
+        snprintf(whole, room, "%s%.*s", lead, length, text);
+        cli_fill_to(stream, MAN_COLUMNS, whole);
+        if (fclose(stream) != 0) {
+            free(out);
+            out = NULL;
+        }
+    }
+    free(whole);
+    return out;
+}
+
 /* Writes a help text: paragraphs are filled, indented lines are kept. */
-static void troff_help(const char *help)
+static void troff_lines(const char *help)
 {
     bool kept = false;
 
@@ -67,6 +91,36 @@ static void troff_help(const char *help)
     }
     if (kept)
         puts(".fi\n.RE");
+}
+
+static void troff_help(const char *help)
+{
+    char *text = filled("", help, (int)strlen(help));
+
+    troff_lines(text ? text : help);
+    free(text);
+}
+
+/* Writes one way to call a command; a long line continues below, indented. */
+static void troff_usage(const char *line, int length)
+{
+    static const char lead[] = "  reln ";
+    char *text = filled(lead, line, length);
+    const char *at = text ? text + strlen(lead) : NULL;
+
+    fputs("\\fBreln\\fR ", stdout);
+    if (!text) {
+        troff(line, length);
+        putchar('\n');
+    }
+    while (at && *at) {
+        const int n = (int)strcspn(at, "\n");
+
+        troff(at, n);
+        putchar('\n');
+        at += n + (at[n] == '\n');
+    }
+    free(text);
 }
 
 static void troff_head(const char *name, const char *purpose)
@@ -120,9 +174,7 @@ static void man_command(const CliCommand *command)
     while (*line) {
         const int length = (int)strcspn(line, "\n");
 
-        fputs("\\fBreln\\fR ", stdout);
-        troff(line, length);
-        putchar('\n');
+        troff_usage(line, length);
         line += length + (line[length] == '\n');
     }
     puts(".fi\n.SH DESCRIPTION");
@@ -140,14 +192,14 @@ static void man_program(const CliProgram *program)
          "\\fBreln\\fR \\fB\\-\\-help\\fR | \\fB\\-\\-version\\fR\n"
          "\\fBreln\\fR \\fB\\-\\-completion\\fR bash|zsh|fish\n"
          "\\fBreln\\fR \\fB\\-\\-man\\fR [\\fICOMMAND\\fR]\n.fi\n"
-         ".SH DESCRIPTION\nEvery command has a page of its own.");
+         ".SH DESCRIPTION\nEvery command has a separate page.");
     for (int i = 0; i < program->n_commands; i++) {
         printf(".TP\n.BR reln\\-%s (1)\n", program->commands[i]->name);
         troff_line(program->commands[i]->purpose);
     }
     puts(
-        ".SH OPTIONS\n.TP\n\\fB\\-\\-completion\\fR bash|zsh|fish\nprint what completes commands "
-        "and "
+        ".SH OPTIONS\n.TP\n\\fB\\-\\-completion\\fR bash|zsh|fish\nprint a script that completes "
+        "commands and "
         "options in this shell\n.TP\n\\fB\\-\\-man\\fR [\\fICOMMAND\\fR]\nprint this page, or that "
         "of a command, as troff\n.TP\n\\fB\\-\\-version\\fR\nprint version, commit and kernels");
     troff_exits();

@@ -34,6 +34,7 @@ if command -v man >/dev/null && command -v groff >/dev/null; then
         MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>"$work/warnings" >/dev/null || fail "$page does not format"
         [ ! -s "$work/warnings" ] || fail "$page: $(cat "$work/warnings")"
         MANWIDTH=80 man -E UTF-8 -l "$page" 2>/dev/null | col -b >"$work/text"
+        grep -E '^.{81}' "$work/text" && fail "$page has lines of more than 80 columns"
         for part in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS'; do
             grep -q "^$part" "$work/text" || fail "$page has no $part"
         done
