@@ -66,7 +66,7 @@ static RelnNode *ahead(RelnGraph *g, RelnNode *z, double dt, RelnNode *k)
     return reln_add(g, z, reln_scale(g, k, dt));
 }
 
-/* A step of the Runge-Kutta method. */
+/* Builds a step of the Runge-Kutta method. */
 static RelnNode *step(const RelnNet *net, const RelnRep *v, RelnNode *z)
 {
     RelnGraph *g = net->graph;

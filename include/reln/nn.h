@@ -563,7 +563,7 @@ typedef enum RelnBlockGate {
 } RelnBlockGate;
 typedef struct RelnConvBlock {
     int channels, invariants;    /* 0: as in the input */
-    int width, stride, dilation; /* 0 counts as 3, 1, 1 */
+    int width, stride, dilation; /* 0 stands for 3, 1 and 1 */
     bool causal;                 /* no output point depends on a later input point */
     RelnBlockNorm norm;
     RelnBlockGate gate;

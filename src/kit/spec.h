@@ -117,9 +117,9 @@ typedef struct RelnSpecTarget {
     bool points; /* of every point of a set: (N, P, ...) */
     bool edges;  /* of every given edge of a graph: (N, E, ...) */
     int classes;
-    int n_names; /* 0, or one for each class */
+    int n_names; /* number of names: 0, or one for each class */
     char class_name[RELN_SPEC_WEIGHTS][RELN_SPEC_CLASS_NAME];
-    int n_weights; /* 0, or one for each class */
+    int n_weights; /* number of weights: 0, or one for each class */
     double weights[RELN_SPEC_WEIGHTS];
     bool balanced; /* weights are computed from the training data: N / (classes N_c) */
     bool

@@ -43,7 +43,7 @@ typedef struct DroneSeen {
     int n;
     double *v;    /* (n, 3), world */
     double *axes; /* (n, 3, 3): orthonormal columns */
-    double *var;  /* (n, 3): variances of the errors along them */
+    double *var;  /* (n, 3): variances of the errors along the axes */
     double *
         slow; /* (n, 3): the variance of a white error whose integral has the same error; equal to var if
                * errors are white */
