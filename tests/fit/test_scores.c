@@ -256,6 +256,47 @@ static void a_class_without_samples_has_no_area(void **state)
     assert_string_equal(reln_ctx_error(ctx), "scores: sample 1 is of class 3; wanted 0 to 2");
 }
 
+/* Samples of both classes with one probability, and weights: the area is the share of the weight of pairs in the right order,
+ * ties counted half, and the curve has it, too. */
+static void ties_count_half_and_weights_count(void **state)
+{
+    enum { N = 24 };
+    RelnCtx *ctx = *state;
+    double weight[N], right = 0, all = 0, x[64], y[64], area = 0;
+    uint64_t seed = 7;
+    Samples s = {0};
+    RelnScores r;
+    int n;
+
+    for (int i = 0; i < N; i++) {
+        s.label[i] = next(&seed) < 0.4;
+        s.p[2 * i + 1] = floor(next(&seed) * 4) / 4 + 0.1 * s.label[i] * (i % 2);
+        s.p[2 * i] = 1 - s.p[2 * i + 1];
+        weight[i] = 1 + floor(next(&seed) * 3);
+    }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            if (s.label[i] == 1 && s.label[j] == 0) {
+                const double a = s.p[2 * i + 1], b = s.p[2 * j + 1];
+
+                right += weight[i] * weight[j] * (a > b ? 1 : a == b ? 0.5 : 0);
+                all += weight[i] * weight[j];
+            }
+    assert_ok(ctx, reln_scores_weighted(ctx, N, 2, s.p, s.label, weight, 1, &r));
+    near(r.classes[1].auc.value, right / all);
+    reln_scores_clear(&r);
+    assert_ok(
+        ctx,
+        reln_roc(
+            &(RelnJudged){
+                .ctx = ctx, .n = N, .classes = 2, .p = s.p, .label = s.label, .weight = weight},
+            1, 64, x, y, &n));
+    for (int i = 1; i < n; i++)
+        area += (x[i - 1] - x[i]) * (y[i - 1] + y[i]) / 2;
+    assert_true(fabs(area - right / all) < 2.5 / 64);
+    assert_true(x[0] == 1 && y[0] == 1 && x[n - 1] == 0 && y[n - 1] == 0);
+}
+
 /* The area under the drawn curve is the reported area, up to the points that are left out. */
 static void the_curve_has_the_area(void **state)
 {
@@ -309,6 +350,7 @@ int main(void)
         cmocka_unit_test(bins_have_tenths_of_the_weight),
         cmocka_unit_test(a_class_without_samples_has_no_area),
         cmocka_unit_test(the_curve_has_the_area),
+        cmocka_unit_test(ties_count_half_and_weights_count),
     };
 
     return cmocka_run_group_tests(tests, make, end);

@@ -509,6 +509,34 @@ static void damaged_and_foreign_entries_are_refused_with_the_reason(void **state
     assert_refused(f, &e, false, "needs 40 bytes, 32 follow");
 }
 
+/* The last 22 bytes of a .zip say on which of several disks they are, and on which the directory begins. */
+static void archives_of_several_disks_are_refused(void **state)
+{
+    static const double numbers[4] = {1, 2, 3, 4};
+    Folder *f = *state;
+    const RelnArray x = {.name = "X",
+                         .dtype = RELN_F64,
+                         .rank = 1,
+                         .dims = {4},
+                         .values = (void *)(uintptr_t)numbers};
+
+    for (long at = 4; at <= 6; at += 2) {
+        const char *path = path_in(f, "a.npz");
+        RelnArchive *a = NULL;
+        FILE *file;
+
+        assert_ok(f->ctx, reln_npz_save(f->ctx, path, 1, &x));
+        file = fopen(path, "r+b");
+        assert_non_null(file);
+        assert_int_equal(fseek(file, at - 22, SEEK_END), 0);
+        assert_int_equal(fputc(1, file), 1);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(reln_archive_open(f->ctx, path, &a), RELN_ERR_UNSUPPORTED);
+        assert_non_null(strstr(reln_ctx_error(f->ctx), "several disks"));
+        unlink(path);
+    }
+}
+
 /* The damage is far from the header: it is noticed before the first row is returned, not when the archive is
  * opened. */
 static void a_changed_byte_of_a_stored_entry_is_found_before_its_rows_are_given(void **state)
@@ -851,6 +879,7 @@ int main(void)
         TEST(single_numbers_and_empty_arrays_have_rows),
         TEST(rows_beyond_four_gib_are_read),
         TEST(damaged_and_foreign_entries_are_refused_with_the_reason),
+        TEST(archives_of_several_disks_are_refused),
         TEST(a_changed_byte_of_a_stored_entry_is_found_before_its_rows_are_given),
         TEST(entries_that_overlap_or_share_a_name_are_refused),
         TEST(every_cut_of_an_archive_is_refused),

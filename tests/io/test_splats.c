@@ -93,6 +93,23 @@ static RelnCtx *context(void)
     return ctx;
 }
 
+/* The header again, its lines ended by \r\n. */
+static size_t with_returns(uint8_t *bytes, size_t n)
+{
+    static uint8_t from[ROOM];
+    const size_t header = (size_t)(strstr((const char *)bytes, "end_header\n") - (char *)bytes) +
+                          strlen("end_header\n");
+    size_t to = 0;
+
+    memcpy(from, bytes, n);
+    for (size_t i = 0; i < n; i++) {
+        if (i < header && from[i] == '\n' && from[i - 1] != '\r')
+            bytes[to++] = '\r';
+        bytes[to++] = from[i];
+    }
+    return to;
+}
+
 static void every_encoding_has_the_same_splats(void **state)
 {
     static const char *const encodings[] = {"ascii", "binary_little_endian", "binary_big_endian"};
@@ -100,8 +117,9 @@ static void every_encoding_has_the_same_splats(void **state)
     static uint8_t bytes[ROOM];
 
     (void)state;
-    for (int e = 0; e < 3; e++) {
-        const size_t n = write_ply(encodings[e], "", bytes);
+    for (int e = 0; e < 6; e++) {
+        const size_t before = write_ply(encodings[e % 3], "", bytes),
+                     n = e < 3 ? before : with_returns(bytes, before);
         double rows[COUNT * RELN_SPLAT];
         RelnSplatFile *file = NULL;
         ptrdiff_t got;
@@ -238,6 +256,12 @@ static void a_splat_file_has_32_bytes_each(void **state)
                 ((const double[]){1.5, 0, 0, 0.8, 0.25, 0.25, 0.25, sqrt(0.5), -sqrt(0.5), 0, 0,
                                   0.5 / RELN_SPLAT_C0, -0.5 / RELN_SPLAT_C0, -0.3 / RELN_SPLAT_C0}),
                 RELN_SPLAT, 1e-15);
+    reln_splats_close(file);
+    put(bytes + 48, -0.25F, false);
+    assert_ok(ctx, reln_splat_parse(ctx, bytes, 64, "it", &file));
+    assert_int_equal(reln_splats_read(file, 5, rows, &got), RELN_ERR_FORMAT);
+    assert_string_equal(reln_ctx_error(ctx), "it: splat 1 has the number -0.25 in place 5; wanted "
+                                             "a finite one, a scale that is not negative");
     reln_splats_close(file);
     assert_int_equal(reln_splat_parse(ctx, bytes, 63, "it", &file), RELN_ERR_FORMAT);
     assert_non_null(strstr(reln_ctx_error(ctx), "multiple of 32"));

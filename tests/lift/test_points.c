@@ -205,6 +205,36 @@ static void splats_of_points_turn_with_them(void **state)
     }
 }
 
+/* The longest axis r of a splat and its scale s are those of the covariance C of its eight nearest points: C r = s^2 r. */
+static void splats_have_the_shape_of_their_neighbours(void **state)
+{
+    static double rows[N * RELN_SPLAT];
+    RelnRng noise = reln_rng(6, 6);
+
+    (void)state;
+    draw(5);
+    reln_points_to_splats(N, points, 3, 8, N, NULL, &noise, room, rows);
+    for (int i = 0; i < N; i += 20) {
+        const double *row = rows + i * RELN_SPLAT, *s = row + RELN_SPLAT_SCALE;
+        const int longest = s[0] >= s[1] && s[0] >= s[2] ? 0 : s[1] >= s[2] ? 1 : 2;
+        double m[3] = {0}, C[9] = {0}, R[9];
+        int32_t near[8];
+
+        reln_points_nearest(N, points, 3, points + 3 * i, 8, &(RelnGroupRule){0}, room, near);
+        for (int e = 0; e < 24; e++)
+            m[e % 3] += points[3 * near[e / 3] + e % 3] / 8;
+        for (int e = 0; e < 72; e++)
+            C[e % 9] += (points[3 * near[e / 9] + e % 9 / 3] - m[e % 9 / 3]) *
+                        (points[3 * near[e / 9] + e % 3] - m[e % 3]) / 8;
+        reln_splat_axes(row, R);
+        for (int a = 0; a < 3; a++)
+            assert_small(C[3 * a] * R[longest] + C[3 * a + 1] * R[3 + longest] +
+                             C[3 * a + 2] * R[6 + longest] -
+                             s[longest] * s[longest] * R[3 * a + longest],
+                         1e-12);
+    }
+}
+
 /* Splats at chosen points use the neighbourhoods among all points. Only the lower limit of scales, which is
  * not reached here, and the noise of colours depend on the choice. */
 static void splats_of_chosen_points_are_those_of_all(void **state)
@@ -277,6 +307,7 @@ static void meshes_are_sampled_by_area(void **state)
     static double drawn[4000 * 3];
     RelnRng rng = reln_rng(9, 9);
     RelnCtx *ctx = NULL;
+    double mean[2] = {0, 0};
     int above = 0;
 
     (void)state;
@@ -286,7 +317,12 @@ static void meshes_are_sampled_by_area(void **state)
 
         above += p[2] > 1;
         assert_true(x >= 0 && p[1] >= 0 && x + p[1] <= 1 + 1e-12);
+        mean[0] += x / 4000;
+        mean[1] += p[1] / 4000;
     }
+    /* evenly over a triangle, a coordinate has the mean 1/3 and the variance 1/18 */
+    for (int a = 0; a < 2; a++)
+        assert_small(mean[a] - 1.0 / 3, 5 * sqrt(1.0 / 18 / 4000));
     assert_small(above / 4000.0 - 0.75, 5 * sqrt(0.75 * 0.25 / 4000));
     assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
     const RelnMesh flat = {ctx, 6, 1, vertices, triangles + 3};
@@ -350,6 +386,7 @@ int main(void)
         cmocka_unit_test(groups_do_not_depend_on_frame_and_order),
         cmocka_unit_test(eigenvalues_fall_and_axes_are_a_rotation),
         cmocka_unit_test(splats_of_points_turn_with_them),
+        cmocka_unit_test(splats_have_the_shape_of_their_neighbours),
         cmocka_unit_test(splats_of_chosen_points_are_those_of_all),
         cmocka_unit_test(rotated_splats_have_rotated_covariances),
         cmocka_unit_test(principal_axes_undo_rotations),

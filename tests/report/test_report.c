@@ -535,9 +535,30 @@ static void values_that_cannot_be_drawn_are_left_out_and_counted(void **state)
     reln_page_destroy(page);
 }
 
+/* A bar behind a number is as long as its size, in hundredths of the largest, whatever its sign. */
+static void bars_are_as_long_as_numbers_are_large(void **state)
+{
+    RelnPage *page = new_page();
+    RelnTable *t = NULL;
+
+    (void)state;
+    assert_ok(ctx, reln_table_create(ctx, &t));
+    reln_table_column(t, "change", RELN_COL_RIGHT | RELN_COL_BAR);
+    reln_table_row(t);
+    reln_table_number(t, -25.0, 2);
+    reln_table_row(t);
+    reln_table_number(t, 50.0, 2);
+    reln_page_table(page, t);
+    assert_within(html_of(page, NULL), "--f:50");
+    assert_within(html_of(page, NULL), "--f:100");
+    reln_table_destroy(t);
+    reln_page_destroy(page);
+}
+
 static void ticks_are_round_numbers(void **state)
 {
-    static const double y[] = {0.0, 10.0}, small[] = {1e-7, 0.1}, big[] = {0.0, 2.4e6};
+    static const double y[] = {0.0, 10.0}, small[] = {1e-7, 0.1}, big[] = {0.0, 2.4e6},
+                        tiny[] = {0.0, 2.4e-6};
     RelnPage *page = new_page();
     RelnPlot *plot;
 
@@ -550,11 +571,41 @@ static void ticks_are_round_numbers(void **state)
     reln_plot_y(plot, NULL, RELN_AXIS_LOG);
     reln_plot_line(plot, NULL, 2, NULL, small);
     assert_within(html_of(page, NULL), ">10<tspan class=\"p\" dy=\"-5\">−7</tspan></text>");
+    plot = reln_page_plot(page, "tiny");
+    reln_plot_y(plot, "metres", RELN_AXIS_LINEAR);
+    reln_plot_line(plot, NULL, 2, NULL, tiny);
+    assert_within(html_of(page, NULL), ">metres, ×10<tspan class=\"p\" dy=\"-5\">−6</tspan>");
     plot = reln_page_plot(page, "big");
     reln_plot_y(plot, "bytes", RELN_AXIS_LINEAR);
     reln_plot_line(plot, NULL, 2, NULL, big);
     assert_within(html_of(page, NULL), ">bytes, ×10<tspan class=\"p\" dy=\"-5\">6</tspan>");
     reln_page_destroy(page);
+}
+
+/* Steps between ticks are 1, 2 or 5 times a power of ten, the nearest to the wanted one. */
+static void steps_are_one_two_or_five(void **state)
+{
+    static const struct {
+        double to, step;
+    } cases[] = {{6, 1}, {9, 2}, {11, 2}, {15, 2}, {20, 5}, {35, 5}, {40, 10}, {0.11, 0.02}};
+    const RelnPlotAxis axis = {.scale = RELN_AXIS_LINEAR};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        RelnRuler r = {.axis = &axis, .from = 0, .to = cases[k].to};
+        double last = (double)NAN;
+        int steps = 0;
+
+        reln_ruler_divide(&r, 5);
+        for (int i = 0; i < r.n_ticks; i++)
+            if (r.ticks[i].major) {
+                steps += !isnan(last);
+                if (!isnan(last))
+                    assert_small(r.ticks[i].value - last - cases[k].step, 1e-12);
+                last = r.ticks[i].value;
+            }
+        assert_true(steps >= 3);
+    }
 }
 
 /* Numbers left of the axis end at x and take 7.2 pixels for each character: none begins outside of the
@@ -718,6 +769,7 @@ static void ends_of_axes_follow_what_is_shown(void **state)
     const double x[] = {0.25, 0.5, 5}, y[] = {1, 2, 100}, at[] = {0, 1}, down[] = {-3, -1};
     RelnCurve line = {.n = 3, .x = x, .y = y},
               bars = {.n = 2, .x = at, .y = down, .mark = RELN_MARK_BARS};
+    RelnRef diagonal = {.kind = RELN_REF_DIAGONAL};
     RelnPlot plot = {.curves = &line};
     RelnRuler across, up;
 
@@ -731,6 +783,17 @@ static void ends_of_axes_follow_what_is_shown(void **state)
     plot = (RelnPlot){.curves = &bars};
     reln_rulers_fit(&plot, &across, &up);
     assert_true(fabs(up.from + 3.15) < 1e-12 && up.to == 0);
+    /* beside a diagonal both axes reach as far as the farther: 0.25 to 100, a fortieth and a twentieth of air */
+    plot = (RelnPlot){.curves = &line, .refs = &diagonal, .equal = true};
+    reln_rulers_fit(&plot, &across, &up);
+    assert_true(fabs(across.from - (0.25 - 99.75 / 40)) < 1e-12 &&
+                fabs(across.to - (100 + 99.75 / 40)) < 1e-12);
+    assert_true(fabs(up.from - (0.25 - 99.75 / 20)) < 1e-12 &&
+                fabs(up.to - (100 + 99.75 / 20)) < 1e-12);
+    line.x = y;
+    line.y = x;
+    reln_rulers_fit(&plot, &across, &up);
+    assert_true(fabs(up.to - (100 + 99.75 / 20)) < 1e-12);
 }
 
 int main(void)
@@ -743,6 +806,7 @@ int main(void)
         cmocka_unit_test(ends_of_axes_follow_what_is_shown),
         cmocka_unit_test(widths_are_those_of_a_terminal),
         cmocka_unit_test(tables_align_and_mark_the_best),
+        cmocka_unit_test(bars_are_as_long_as_numbers_are_large),
         cmocka_unit_test(references_are_never_the_best),
         cmocka_unit_test(tables_fit_the_screen),
         cmocka_unit_test(notes_fit_the_screen),
@@ -757,6 +821,7 @@ int main(void)
         cmocka_unit_test(empty_series_and_single_points_are_drawn),
         cmocka_unit_test(values_that_cannot_be_drawn_are_left_out_and_counted),
         cmocka_unit_test(ticks_are_round_numbers),
+        cmocka_unit_test(steps_are_one_two_or_five),
         cmocka_unit_test(ticks_have_room_for_their_digits),
         cmocka_unit_test(million_points_stay_below_300_kB),
         cmocka_unit_test(thinning_keeps_extremes),
