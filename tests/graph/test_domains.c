@@ -204,6 +204,52 @@ static void bad_counts_are_refused(void **state)
     sums_clear(&s);
 }
 
+/* Rows below rows of one sample are at most the capacity, and an index is below the number of items that it points into. */
+static void limits_are_exact(void **state)
+{
+    static const int32_t points = 2, most[2] = {2, 2}, more[2] = {3, 2};
+    int32_t row[2] = {0, 1}, place[2] = {3, 0};
+    double x[2] = {5, 7};
+    RelnDomain rows, members;
+    RelnNode *value;
+    RelnPlan *plan = NULL;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "so:3", "so:3", RELN_F64);
+    rows = reln_rows(f.graph, "points", 8);
+    members = reln_members(f.graph, "members", rows, 3, 4);
+    value = reln_input(f.graph, "x", rows, (RelnDims){0}, NULL, RELN_DEFAULT);
+    reln_output(f.graph, "sum", reln_reduce(f.graph, reln_spread(f.graph, value, members), rows));
+    reln_output(f.graph, "other",
+                reln_gather(f.graph, value,
+                            reln_input_index(f.graph, "row", rows, (RelnDims){0}, rows, 0)));
+    reln_output(f.graph, "placed",
+                reln_place(f.graph, value,
+                           reln_input_index(f.graph, "place", rows, (RelnDims){0}, RELN_STEP, 4),
+                           RELN_C, 4));
+    assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+    assert_ok(f.ctx, reln_plan_bind_rows_sized(plan, "points", &points, 1));
+    assert_ok(f.ctx, reln_plan_bind_sized(plan, "x", x, RELN_F64, 2));
+    assert_ok(f.ctx, reln_plan_bind_sized(plan, "row", row, RELN_I32, 2));
+    assert_ok(f.ctx, reln_plan_bind_sized(plan, "place", place, RELN_I32, 2));
+    assert_ok(f.ctx, reln_plan_bind_rows_sized(plan, "members", more, 2));
+    assert_int_equal(reln_plan_run(plan, &(RelnRun){.n_samples = 1}), RELN_ERR_ARG);
+    assert_string_equal(reln_ctx_error(f.ctx),
+                        "run: sample 0 has 5 rows of members, wanted 0 to 4");
+    assert_ok(f.ctx, reln_plan_bind_rows_sized(plan, "members", most, 2));
+    assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 1}));
+    row[1] = 2;
+    assert_int_equal(reln_plan_run(plan, &(RelnRun){.n_samples = 1}), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(f.ctx), "index 2 of sample 0, wanted 0 to 1"));
+    row[1] = 1;
+    place[0] = 4;
+    assert_int_equal(reln_plan_run(plan, &(RelnRun){.n_samples = 1}), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(f.ctx), "index 4 of sample 0, wanted 0 to 3"));
+    reln_plan_destroy(plan);
+    fixture_clear(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +257,7 @@ int main(void)
         cmocka_unit_test(memory_does_not_grow_with_pairs),
         cmocka_unit_test(a_large_set_runs),
         cmocka_unit_test(bad_counts_are_refused),
+        cmocka_unit_test(limits_are_exact),
     };
 
     return cmocka_run_group_tests_name("graph/domains", tests, NULL, NULL);

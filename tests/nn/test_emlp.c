@@ -353,6 +353,34 @@ static void channels_are_distributed_as_published(void **state)
     assert_memory_equal(got, want, sizeof want);
 }
 
+/* Weights of 2 x 60 and of 60 x 2 invariants start from N(0, 1/60): by the larger of rows and columns. The variance of 120 draws
+ * has a relative error of sqrt(2 / 119), and five of those are allowed. */
+static void first_weights_have_the_size_of_the_larger_side(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const RelnEmlp emlp = {.layers = 0, .width = 1, .channels = k ? 60 : 2};
+        double square = 0, count = 0;
+        RelnNode *s;
+        Fixture f;
+
+        fixture_init(&f, "so:3", "so:3", RELN_F64);
+        s = reln_input(f.graph, "s", RELN_SAMPLES, (RelnDims){.c = k ? 2 : 60}, NULL, RELN_DEFAULT);
+        assert_non_null(reln_nn_emlp(&(RelnNet){.graph = f.graph}, "e", s, &emlp));
+        for (int i = 0; i < reln_store_count(f.store); i++) {
+            const RelnEntryInfo e = reln_store_entry(f.store, i);
+
+            for (size_t j = 0; strstr(e.name, ".W") && j < e.count; j++) {
+                square += ((const double *)e.values)[j] * ((const double *)e.values)[j];
+                count++;
+            }
+        }
+        assert_true(count == 120);
+        assert_small(square / count * 60 - 1, 5 * sqrt(2.0 / 119));
+        fixture_clear(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +392,7 @@ int main(void)
         cmocka_unit_test(gradients_are_slopes),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(channels_are_distributed_as_published),
+        cmocka_unit_test(first_weights_have_the_size_of_the_larger_side),
     };
 
     return cmocka_run_group_tests_name("nn/emlp", tests, NULL, NULL);

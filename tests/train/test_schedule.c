@@ -139,6 +139,9 @@ static void the_last_piece_lasts_to_the_end(void **state)
     assert_rate(reln_schedule_rate(&s, 8, 13, 0), 0.5);
     assert_rate(reln_schedule_rate(&s, 8, 23, 0), 0.5 * (1 + cos(acos(-1.0) * 5 / 20)));
     assert_true(reln_schedule_rate(&s, 13, 13, 0) == 0.0);
+    /* a run of two steps ends before the last piece begins, which has no length then */
+    assert_true(reln_schedule_rate(&s, 1, 2, 0) == 2.0);
+    assert_true(reln_schedule_rate(&s, 4, 2, 0) == 0.0);
 }
 
 /* A rate that changes once an epoch is the rate of the first step of the epoch. */
