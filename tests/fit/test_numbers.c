@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "fit/room.h"
+#include "kit/conditions.h"
 
 #define TRAIN(rate) " train: {epochs: 2, batch: 4, validation: 0.25, lr: " rate "}}"
 
@@ -31,6 +32,34 @@ static bool exists(const char *path)
 static RelnStatus open_run(const Room *r, RelnFit **fit)
 {
     return reln_fit_open(r->world.ctx, r->spec, r->data, &(RelnFitOptions){.folder = r->run}, fit);
+}
+
+/* ---- condition numbers -------------------------------------------------------------------------------------------------- */
+
+/* Of 4,000 samples a thousand are looked at, over the whole file: diag(100, 1) in the last quarter is found. */
+static void conditions_are_those_of_the_whole_file(void **state)
+{
+    enum { N = 4000 };
+    RelnCondition found[RELN_SPEC_INPUTS];
+    double *x;
+    int count;
+    Room r;
+
+    (void)state;
+    room_init(&r, PAIRS TRAIN("1e-3"), N);
+    x = world_find(&r.world, "X")->values;
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)N * WORLD_CHANNELS; i++) {
+        const double m[4] = {i < 3 * N / 4 * WORLD_CHANNELS ? 1 : 100, 0, 0, 1};
+
+        memcpy(x + 4 * i, m, sizeof m);
+    }
+    put(&r);
+    assert_ok(r.world.ctx, world_model(&r.world));
+    assert_ok(r.world.ctx, reln_data_conditions(r.world.model, r.data, found, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(found[0].count, 1000 * WORLD_CHANNELS);
+    assert_true(fabs(found[0].median - 1) < 1e-12 && fabs(found[0].worst - 100) < 1e-10);
+    room_clear(&r);
 }
 
 /* ---- too large ------------------------------------------------------------------------------------------------------ */
@@ -261,6 +290,7 @@ static void one_covariance_is_not_taken_relative_to_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conditions_are_those_of_the_whole_file),
         cmocka_unit_test(numbers_whose_squares_overflow_are_refused_before_training),
         cmocka_unit_test(a_model_that_could_not_be_loaded_is_not_written),
         cmocka_unit_test(a_run_that_diverges_at_once_leaves_no_model),

@@ -411,6 +411,36 @@ static void lie_neurons_see_features_of_a_quarter(void **state)
     world_clear(&w);
 }
 
+/* ---- metrics ------------------------------------------------------------------------------------------------------------ */
+
+/* The metric that a group keeps, minus signs first: as many as there are, up to all but one. */
+static void groups_have_their_metrics(void **state)
+{
+    static const struct {
+        const char *group;
+        int n, minus; /* -1: none */
+    } cases[] = {{"so:3", 3, 0},   {"o:1,3", 4, 1}, {"lorentz", 4, 1}, {"so:2,2", 4, 2},
+                 {"so:3,1", 4, 3}, {"o:3,1", 4, 3}, {"gl:3", 3, -1},   {"sp:4", 4, -1}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        double metric[RELN_ALGEBRA_MAX_N];
+        char spec[256];
+        World w;
+
+        snprintf(spec, sizeof spec,
+                 "{symmetry: '%s', inputs: [{name: X, as: matrix}], target: {name: y, as: scalar}, "
+                 "model: {width: 2, depth: 1}}",
+                 cases[k].group);
+        assert_int_equal(world_init(&w, NULL, spec, 3), RELN_OK);
+        assert_ok(w.ctx, world_model(&w));
+        assert_int_equal(reln_model_metric(w.model, metric), cases[k].minus >= 0);
+        for (int i = 0; cases[k].minus >= 0 && i < cases[k].n; i++)
+            assert_true(metric[i] == (i < cases[k].minus ? -1 : 1));
+        world_clear(&w);
+    }
+}
+
 /* ---- cost -------------------------------------------------------------------------------------------------------------- */
 
 static RelnCost cost_of(const char *spec)
@@ -552,6 +582,7 @@ int main(void)
         cmocka_unit_test(the_width_follows_from_the_parameters),
         cmocka_unit_test(every_kind_of_target_is_learnt),
         cmocka_unit_test(lie_neurons_see_features_of_a_quarter),
+        cmocka_unit_test(groups_have_their_metrics),
         cmocka_unit_test(a_full_set_costs_the_same_with_and_without_a_mask),
         cmocka_unit_test(domains_of_a_full_set_are_counted),
         cmocka_unit_test(variances_are_bounded),
