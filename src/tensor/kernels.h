@@ -1,7 +1,8 @@
 /* kernels.h -- loops over arrays, once for each real type and instruction set.
  *
  * The bodies are in kern_*.inc, written for `real`; kernels_base.c compiles them as plain C without contraction (the
- * reference), kernels_avx2.c with AVX2 and FMA. A plan chooses one table when it is made. Pointers are to arrays of
+ * reference), kernels_avx2.c with AVX2 and FMA, kernels_avx512.c with vectors of twice the length and the bits of
+ * AVX2. A plan chooses one table when it is made. Pointers are to arrays of
  * the table's real type; strides are in elements, 0 broadcasts.
  */
 #ifndef TENSOR_KERNELS_H
@@ -200,10 +201,12 @@ typedef struct RelnRealKernels {
 } RelnRealKernels;
 
 typedef struct RelnKernels {
-    const char *name; /* "reference", "avx2" */
+    const char *name; /* of the arithmetic: "reference", or "avx2", which AVX-512 shares */
     const RelnRealKernels *f32, *f64;
 } RelnKernels;
 
+/* The tables that this machine supports, slowest first: reference, AVX2, AVX-512; NULL beyond the last. */
+const RelnKernels *reln_kernels_tier(int tier);
 /* The reference kernels, or the fastest kernels that this machine supports. */
 const RelnKernels *reln_kernels(bool reference);
 
