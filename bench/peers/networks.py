@@ -11,7 +11,14 @@ STEPS, WIDTH = 200, 64                 # resnet1d
 GROUPS, MEMBERS, BLOCKS = 32, 16, 4    # splats-*
 
 BATCH = {"mp50": 32, "set64-24": 16, "set64-64": 16, "transformer64": 32, "resnet1d": 64, "splats-mae": 32,
-         "splats-reln": 32}
+         "splats-reln": 32, "drone-reln": 64, "drone-resnet": 64}
+ALSO_FORWARD = ("drone-reln", "drone-resnet")  # with one sample and with the batch; training with the batch only
+
+
+def rows(name):
+    """(pass, batch) of what is measured."""
+    forward = [("forward", 1), ("forward", BATCH[name])] if name in ALSO_FORWARD else []
+    return forward + [("train", BATCH[name])]
 
 
 def mp50():
@@ -109,8 +116,36 @@ def splats_reln():
         splats_head(8 * c + 2 * d)
 
 
+def drone_reln():
+    w, l, p = 21, 170, 42
+
+    def block(name, m, n):
+        skip = [(name + ".skip.W", m, n)] + norm(name + ".skip.norm", n) if m != n else []
+        return (skip + [(name + ".conv1.W", 3 * m, n)] + norm(name + ".norm1", n) + [(name + ".conv2.W", 3 * n, n)] +
+                norm(name + ".norm2", n) + [(name + ".relu.U", n, n)])
+
+    return ([("in.conv.W", 7 * 2, w)] + norm("in.norm", w) + [("in.relu.W", w, w)] +
+            [("bracket.W" + k, w, w) for k in "ab"] + block("first.0", w, w) + block("first.1", w, w) +
+            block("last.0", w, l) + block("last.1", l, l) + [("head.prep.W", l, p)] + norm("head.norm", p) +
+            [("head.fc1.W", 7 * p, l), ("head.relu.U", l, l), ("head.fc2.W", l, l), ("head.fc3.W", l, 1)])
+
+
+def drone_resnet():
+    sizes, p = [20, 20, 40, 80, 160], 44
+    out = [("in.W", 7 * 12, 20)] + norm("in.norm", 20)
+    for i in range(4):
+        for j in range(2):
+            b, m, n = f"group{i}.{j}.", sizes[i + j], sizes[i + 1]
+            out += ([(b + "conv1.W", 3 * m, n)] + norm(b + "norm1", n) + [(b + "conv2.W", 3 * n, n)] +
+                    norm(b + "norm2", n))
+            out += [(b + "skip.W", m, n)] + norm(b + "skip", n) if m != n else []
+    return (out + [("head.prep.W", 160, p)] + norm("head.norm", p) + dense("head.fc1", 7 * p, 160) +
+            dense("head.fc2", 160, 160) + dense("head.fc3", 160, 3))
+
+
 PARAMETERS = {"mp50": mp50(), "set64-24": set64(24), "set64-64": set64(64), "transformer64": transformer64(),
-              "resnet1d": resnet1d(), "splats-mae": splats_mae(), "splats-reln": splats_reln()}
+              "resnet1d": resnet1d(), "splats-mae": splats_mae(), "splats-reln": splats_reln(),
+              "drone-reln": drone_reln(), "drone-resnet": drone_resnet()}
 
 
 def count(name):
@@ -143,6 +178,8 @@ def inputs(name, batch, rng):
     if name == "splats-reln":
         return {"d": normal(GROUPS, MEMBERS, 3), "log": normal(GROUPS, MEMBERS, 9), "s": normal(GROUPS, MEMBERS, 10),
                 "c": normal(GROUPS, 3), "label": whole(10)}
+    if name.startswith("drone"):
+        return {"v": normal(STEPS, 3), "m": normal(STEPS, 9), "t": normal(3)}
     return {"x": normal(STEPS, 3, 1), "t": normal(3)}
 
 
@@ -170,6 +207,8 @@ def fused(name, w):
             join(b + "att.W", b + "att.Wq", b + "att.Wk", b + "att.Wv")
             join(b + "att.S", b + "att.Sq", b + "att.Sk", b + "att.Sv")
             join(b + "x1.W", b + "x1.W", b + "b.Wa", b + "b.Wb", b + "z.Wz")
+    if name == "drone-reln":
+        join("bracket.W", "bracket.Wb", "bracket.Wa")
     if name == "transformer64":
         join("attention.W", "attention.Wq", "attention.Wk", "attention.Wv")
         join("wide.W", "wide.W", "bracket.Wb", "bracket.Wa")

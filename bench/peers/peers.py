@@ -34,7 +34,7 @@ AUTHORS = {("sp4", "forward", 1, 1): 0.65e-3,
            ("mlp", "forward", 1000, 1): 3.42e-3, ("mlp", "train", 1000, 1): 11.7e-3,
            ("mlp", "forward", 1000, 2): 2.0e-3, ("mlp", "train", 1000, 2): 8.3e-3}
 BATCHES = {"sp4": "1,10,100,1000", "mlp": "1,10,100,1000", "platonic": "1,10,100",
-           **{name: str(batch) for name, batch in structured.BATCH.items()}}
+           **{name: ",".join(sorted({str(b) for _, b in structured.rows(name)})) for name in structured.BATCH}}
 
 # The layouts of the structured networks that were fastest; README.md has the others.
 FASTEST = {("torch", "mp50"): ["eager/rows", "compiled/dense-plain"],
@@ -44,6 +44,8 @@ FASTEST = {("torch", "mp50"): ["eager/rows", "compiled/dense-plain"],
            ("torch", "resnet1d"): ["eager/conv2d-last", "compiled/conv2d-last"],
            ("torch", "splats-mae"): ["eager/torch-matmul", "compiled/torch-plain"],
            ("torch", "splats-reln"): ["eager/gram", "compiled/unrolled-plain"],
+           ("torch", "drone-reln"): ["eager/gram", "compiled/unrolled-plain"],
+           ("torch", "drone-resnet"): ["eager/conv1d", "compiled/conv1d"],
            ("jax", "mp50"): ["jit/dense"], ("jax", "set64-24"): ["jit/flat-view"], ("jax", "set64-64"): ["jit/flat-view"],
            ("jax", "transformer64"): ["jit/matmul"], ("jax", "resnet1d"): ["jit/unfold"]}
 
@@ -118,7 +120,7 @@ def collect(args, rivals):
             notes["reln"] = f"reln {result['version']}: {result['machine']['cpu']}, {result['machine']['blas']}"
             for row in result["rows"]:
                 if row["name"] == network and is_measured(row) and row["threads"] in args.threads:
-                    if network in structured.BATCH:
+                    if network in structured.BATCH and row["pass"] == "train":
                         row["peak_bytes"] = reln_memory(args.reln, network, row["batch"], row["threads"])
                     keep(table, row, "reln")
             for rival in rivals:
@@ -130,7 +132,7 @@ def collect(args, rivals):
 def is_measured(row):
     """Do rivals have this row of reln's?"""
     if row["name"] in structured.BATCH:
-        return row["pass"] == "train" and row["batch"] == structured.BATCH[row["name"]]
+        return (row["pass"], row["batch"]) in structured.rows(row["name"])
     return row["pass"] != "gradient"
 
 

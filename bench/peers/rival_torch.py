@@ -135,7 +135,7 @@ def from_numpy(arrays):
 
 
 def structured_program(name, batch, variant):
-    """None and train; variant: eager/LAYOUT or compiled/LAYOUT"""
+    """forward, None where it is not measured, and train; variant: eager/LAYOUT or compiled/LAYOUT"""
     rng = np.random.default_rng(0)
     how, layout = variant.split("/")
     w = from_numpy(structured.fused(name, structured.parameters(name, rng)))
@@ -145,6 +145,7 @@ def structured_program(name, batch, variant):
     if how == "compiled":
         torch._dynamo.reset()
         loss = torch.compile(loss, dynamic=False)
+    forward = structured_forward(name, w, x, how, layout) if name in structured.ALSO_FORWARD else None
     adam = optimiser(list(w.values()))
 
     def train():
@@ -152,7 +153,20 @@ def structured_program(name, batch, variant):
         loss(w, x).backward()
         adam.step()
 
-    return None, train
+    return forward, train
+
+
+def structured_forward(name, w, x, how, layout):
+    predict = structured_torch.outputs(name)[layout]
+    if how == "compiled":
+        predict = torch.compile(predict, dynamic=False)
+    w = {k: v.detach() for k, v in w.items()}
+
+    def forward():
+        with torch.inference_mode() if how != "compiled" else torch.no_grad():
+            return predict(w, x)
+
+    return forward
 
 
 def programs(name, batch, variant):

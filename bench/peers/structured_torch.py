@@ -389,4 +389,15 @@ def layouts(network):
         import splats_torch
 
         return splats_torch.LAYOUTS[network]
+    if network.startswith("drone"):
+        import drone_torch
+
+        return drone_torch.LAYOUTS[network]
     return LAYOUTS[network.split("-")[0]]
+
+
+def outputs(network):
+    """The forward passes with running statistics, for the networks of ALSO_FORWARD."""
+    import drone_torch
+
+    return drone_torch.OUTPUTS[network]

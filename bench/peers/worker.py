@@ -6,6 +6,8 @@ import re
 import sys
 import time
 
+import networks
+
 
 def measure(run, clock, budget):
     """Median of repetitions, each long enough for the clock."""
@@ -52,6 +54,10 @@ def measure_memory(run):
     return {"peak_bytes": max(whole, resident("VmHWM")), "step_bytes": resident("VmHWM")}
 
 
+def is_wanted(network, name, batch):
+    return network not in networks.BATCH or (name, batch) in networks.rows(network)
+
+
 def main():
     rival_name, threads, variant, network, batches = sys.argv[1:6]
     threads = int(threads)
@@ -64,7 +70,7 @@ def main():
     for batch in [int(b) for b in batches.split(",") if b]:
         forward, train = rival.programs(network, batch, variant)
         for name, run in (("forward", forward), ("train", train)):
-            if run is None:
+            if run is None or not is_wanted(network, name, batch):
                 continue
             row = {"name": network, "pass": name, "batch": batch, "threads": threads, "variant": variant}
             row.update(measure(run, clock, 0.5), base_bytes=base, **measure_memory(run))

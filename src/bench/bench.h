@@ -79,6 +79,7 @@ RelnNode *bench_index_rows(BenchNet *b, const char *name, RelnDomain rows, RelnD
 int bench_network_cases(BenchCase *out, int room);
 int bench_structured_cases(BenchCase *out, int room);
 int bench_splats_cases(BenchCase *out, int room);
+int bench_drone_cases(BenchCase *out, int room);
 int bench_layer_cases(BenchCase *out, int room);
 int bench_kernel_cases(BenchCase *out, int room);
 
@@ -97,6 +98,8 @@ void bench_count(BenchNet *b, const RelnNode *x, int products, int channels, boo
 RelnNode *bench_loss_squares(BenchNet *b, RelnNode *y);
 RelnNode *bench_loss_classes(BenchNet *b, RelnNode *y);
 RelnNode *bench_loss_pairing(BenchNet *b, RelnNode *y);
+/* |y - t|^2, mean over the batch, against an input "t" */
+RelnNode *bench_loss_lengths(BenchNet *b, RelnNode *y);
 
 /* ---- running one case ------------------------------------------------------------------------------------------- */
 

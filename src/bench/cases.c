@@ -16,6 +16,7 @@ BenchCase *bench_cases(int *n)
     *n += bench_network_cases(out, ROOM);
     *n += bench_structured_cases(out + *n, ROOM - *n);
     *n += bench_splats_cases(out + *n, ROOM - *n);
+    *n += bench_drone_cases(out + *n, ROOM - *n);
     *n += bench_layer_cases(out + *n, ROOM - *n);
     *n += bench_kernel_cases(out + *n, ROOM - *n);
     return out;

@@ -45,7 +45,7 @@ whole_run() {
             row mlp "$pass" 100 "$threads"
             row hnn "$pass" 1 "$threads"
             row rollout "$pass" 10 "$threads"
-            for name in mp50 set64-24 set64-64 transformer64 resnet1d splats-mae splats-reln; do row "$name" "$pass" 1 "$threads"; done
+            for name in mp50 set64-24 set64-64 transformer64 resnet1d splats-mae splats-reln drone-reln drone-resnet; do row "$name" "$pass" 1 "$threads"; done
         done
         for layer in linear relu bracket attention conv; do
             grep -F "\"name\": \"layer/$layer/" rows | grep -F "\"$pass\"" >/dev/null || problem "no layer $layer $pass"
@@ -67,7 +67,7 @@ whole_run() {
 }
 
 every_case_once() {
-    for name in sp4 platonic mlp hnn rollout mp50 set64-24 set64-64 transformer64 resnet1d splats-mae splats-reln gl3/32 gln/5 layer/linear/256 layer/relu/256 layer/rms/256 layer/project/256 \
+    for name in sp4 platonic mlp hnn rollout mp50 set64-24 set64-64 transformer64 resnet1d splats-mae splats-reln drone-reln drone-resnet gl3/32 gln/5 layer/linear/256 layer/relu/256 layer/rms/256 layer/project/256 \
         layer/bracket/256 layer/product/256 layer/linear-invariant/256 layer/linear-norm/256 layer/linear-pool-max/64 \
         layer/pool-softmax/64 layer/attention/64 layer/conv/64; do
         run 0 bench once "$name/train/2"

@@ -322,9 +322,9 @@ static RelnNode *full(const RelnNet *net, const char *name, RelnNode *x, int cha
         reln_param(net->graph, b, (RelnDims){.c = channels}, (RelnInit){RELN_INIT_CONSTANT, 0}));
 }
 
-static RelnNode *dropped(const RelnNet *net, RelnNode *x, uint64_t key)
+static RelnNode *dropped(const RelnNet *net, const DroneModel *model, RelnNode *x, uint64_t key)
 {
-    return net->train ? reln_dropout(net->graph, x, 0.5, key) : x;
+    return net->train && !model->keeps_all ? reln_dropout(net->graph, x, 0.5, key) : x;
 }
 
 RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model)
@@ -351,8 +351,8 @@ RelnNode *drone_resnet(const RelnNet *net, const DroneModel *model)
         x[0] = plain_block(net, name, x[0], groups[i / 2], i > 0 && i % 2 == 0 ? 2 : 1);
     }
     x[0] = plain_norm(net, "head.norm", kaiming_conv(net, "head.prep", x[0], row->prep, 1, 1));
-    x[0] = dropped(net, reln_relu(g, full(net, "head.fc1", x[0], row->last, 0.01)), 1);
-    x[0] = dropped(net, reln_relu(g, full(net, "head.fc2", x[0], row->last, 0.01)), 2);
+    x[0] = dropped(net, model, reln_relu(g, full(net, "head.fc1", x[0], row->last, 0.01)), 1);
+    x[0] = dropped(net, model, reln_relu(g, full(net, "head.fc2", x[0], row->last, 0.01)), 2);
     x[0] = full(net, "head.fc3", x[0], 3, 0.01);
     return reln_reshape(g, x[0], (RelnDims){.k = 3});
 }

@@ -81,6 +81,7 @@ void drone_integral(int sensors, const DroneSeen *seen, int first, double step, 
 typedef struct DroneModel {
     const DroneRow *row;
     int sensors;
+    bool keeps_all; /* without dropout */
 } DroneModel;
 
 /* Maps "v", "m", "l" to the displacement (K = 3); with `covariance`, followed by the logarithm of its

@@ -430,7 +430,7 @@ static RelnStatus open_fit(Fit *f)
     TaskRoom **rooms = &f->run->rooms;
 
     narrow(f->data, &f->row);
-    f->model = (DroneModel){&f->row, f->data->sensors};
+    f->model = (DroneModel){.row = &f->row, .sensors = f->data->sensors};
     f->n_v = 3 * DRONE_WINDOW * f->data->sensors;
     f->n_m = drone_size_m(f->row.input, f->data->sensors);
     f->n_l = drone_size_l(f->row.input);
