@@ -40,7 +40,7 @@ typedef struct ExpColumn {
     .name = (name_), .dtype = RELN_I32, .size = (size_), .values = (values_)
 
 /* An ExpRows describes sets of different size: the number of rows of each sample in a row domain of the
- * network, reln_rows(). The columns of these rows begin with those of the first sample. */
+ * network, reln_rows(). In a column of these rows, the rows of the first sample come first. */
 typedef struct ExpRows {
     const char *name;      /* name of the domain */
     const int32_t *counts; /* (n) */

@@ -392,7 +392,7 @@ static RelnNode *pool_softmax(const RelnNet *net, RelnNode *x, int over)
     return reln_nn_pool_softmax(net, "pool", x, over);
 }
 
-/* The same points as a row domain and as an axis. */
+/* Compares a pool over a row domain with the same pool over an axis, for the same points. */
 static void compare_pools(Pool *pool)
 {
     static const int32_t counts[ONE_SAMPLES] = {P, P, P, P, P};

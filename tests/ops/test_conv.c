@@ -421,7 +421,7 @@ static void check_pools(Case k, const double *x)
 
         assert_true(
             pooled(&k, x, i / k.rest / k.count, i / k.rest % k.count, i % k.rest, &mean, &most));
-        /* at most five numbers of size up to 5, one division or product */
+        /* rounding of a sum of at most five numbers up to 5, and of one division or product */
         assert_small(fabs(means[i] - mean), 5 * 5 * 2 * DBL_EPSILON);
         assert_true(largest[i] == most);
     }

@@ -28,8 +28,8 @@ static double projection(const PendTensors *in, const PendTensors *out, const in
     return flops;
 }
 
-/* Counts filling B(x): theta times the chosen tensors of rank k, for every pair of ranks a + b = k; then B(x)
- * x. */
+/* Counts the operations that fill B(x), theta times the chosen tensors of rank k for every pair of ranks a +
+ * b = k, and those of B(x) x. */
 static double bilinear(const PendTensors *t)
 {
     const double size = pend_tensors_size(t);
