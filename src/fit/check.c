@@ -118,8 +118,8 @@ static RelnStatus add_edges(Checker *c, int *count)
     c->random[(*count)++] = (RelnArray)RELN_ARRAY(e->name, RELN_F64, values, c->draws, points, 2);
     if (e->mask[0])
         RELN_TRY(add_constant(c, e->mask, points, 1, count));
-    if (e->count[0])
-        RELN_TRY(add_constant(c, e->count, 1, points, count));
+    if (e->count[0] || e->offsets[0])
+        RELN_TRY(add_constant(c, e->count[0] ? e->count : e->offsets, 1, points, count));
     return values ? RELN_OK : RELN_ERR_NOMEM;
 }
 

@@ -120,9 +120,9 @@ typedef struct RelnReader {
     bool (*asked)(void *self); /* whether to stop, with RELN_ERR_STOPPED; NULL: never */
     void *self;
     RelnLayout layout;
-    bool
-        concatenated; /* the file has the points of all samples one after another, divided by offsets */
-    ptrdiff_t all_points; /* number of points of all samples, if concatenated */
+    bool concatenated
+        [3]; /* by RelnItems: the file has those of all samples one after another, divided by offsets */
+    ptrdiff_t all[3]; /* then their number in all samples */
     double *y, *target;
     double *losses;   /* of a batch, (samples, layout.losses), where the graph computes them */
     double *weights;  /* weights of these losses, (samples, layout.losses) */

@@ -26,16 +26,16 @@ RelnStatus reln_reader_open(RelnModel *model, const char *data_path, int threads
     return begin(r, threads, options);
 }
 
-/* Counts the points of all samples of a file that has them one after another. */
-static RelnStatus count_points(RelnReader *r)
+/* Counts the points, or the edges, of all samples of a file that has them one after another. */
+static RelnStatus count_items(RelnReader *r, RelnItems items)
 {
     int size = 0;
 
-    r->concatenated = reln_data_concatenated(r->data);
-    r->all_points = 0;
-    for (ptrdiff_t i = 0; r->concatenated && i < reln_data_count(r->data); i++) {
-        RELN_TRY(reln_data_size(r->data, i, &size));
-        r->all_points += size;
+    r->concatenated[items] = reln_data_concatenated(r->data, items);
+    r->all[items] = 0;
+    for (ptrdiff_t i = 0; r->concatenated[items] && i < reln_data_count(r->data); i++) {
+        RELN_TRY(reln_data_size(r->data, items, i, &size));
+        r->all[items] += size;
     }
     return RELN_OK;
 }
@@ -46,7 +46,8 @@ RelnStatus reln_reader_plan(RelnReader *r)
     const RelnSizes sizes = reln_data_sizes(r->data);
 
     r->layout = reln_data_layout(r->data);
-    RELN_TRY(count_points(r));
+    RELN_TRY(count_items(r, RELN_ITEMS_POINTS));
+    RELN_TRY(count_items(r, RELN_ITEMS_EDGES));
     RELN_TRY(
         reln_model_build(r->model, &(RelnModelOptions){.losses = losses, .sizes = sizes}, &r->net));
     RELN_TRY(reln_plan_create(r->net.graph,
@@ -257,15 +258,15 @@ RelnStatus reln_reader_classes(RelnReader *r, int target, ptrdiff_t n, const ptr
     return RELN_OK;
 }
 
-/* Begins the shape of predictions with the axes of a target's items: (N), (N, P), (N, E), or (T) for points of a file that has
- * them one after another. */
+/* Begins the shape of predictions with the axes of a target's items: (N), (N, P), (N, E), or (T) for points or edges of a file
+ * that has them one after another. */
 static RelnArray items_shape(const RelnReader *r, int t, const char *name)
 {
     const RelnItems items = reln_target_items(&reln_model_spec(r->model)->target[t]);
     RelnArray p = RELN_ARRAY(name, RELN_F64, NULL, reln_data_count(r->data));
 
-    if (items == RELN_ITEMS_POINTS && r->concatenated)
-        p.dims[0] = r->all_points;
+    if (r->concatenated[items])
+        p.dims[0] = r->all[items];
     else if (items != RELN_ITEMS_SAMPLES)
         p.dims[p.rank++] = r->layout.target[t].places;
     return p;
@@ -327,7 +328,7 @@ static RelnStatus take(const RelnReader *r, int t, const double *y, ptrdiff_t fr
                        RelnArray *p)
 {
     const RelnTargetLayout *l = &r->layout.target[t];
-    const bool divided = r->concatenated && reln_model_spec(r->model)->target[t].points;
+    const RelnItems items = reln_target_items(&reln_model_spec(r->model)->target[t]);
     const ptrdiff_t n = reln_data_count(r->data), step = l->value + l->spread;
     double *to;
 
@@ -339,8 +340,8 @@ static RelnStatus take(const RelnReader *r, int t, const double *y, ptrdiff_t fr
     for (ptrdiff_t i = 0; i < n; i++) {
         int places = l->places;
 
-        if (divided)
-            RELN_TRY(reln_data_size(r->data, i, &places));
+        if (r->concatenated[items])
+            RELN_TRY(reln_data_size(r->data, items, i, &places));
         for (int k = 0; k < places; k++, to += size)
             memcpy(to, y + i * r->layout.outputs + l->first + k * step + from,
                    (size_t)size * sizeof *y);

@@ -61,10 +61,10 @@ bool reln_data_has_target(const RelnData *data);
 /* Returns the places for points of a sample in its arrays; 0: there are no sets. If a mask or a count says
  * which places are points, a file may have other places than the one that the model was made for. */
 int reln_data_places(const RelnData *data);
-/* Returns whether the file has the points of all samples one after another, divided by offsets. */
-bool reln_data_concatenated(const RelnData *data);
-/* Reads the number of points of a sample in a file with offsets, also of points that the SPEC does not use. */
-RelnStatus reln_data_size(RelnData *data, ptrdiff_t row, int *size);
+/* Returns whether the file has the points, or the edges, of all samples one after another, divided by offsets. */
+bool reln_data_concatenated(const RelnData *data, RelnItems items);
+/* Reads the number of points or edges of a sample in a file with offsets, also of those that the SPEC does not use. */
+RelnStatus reln_data_size(RelnData *data, RelnItems items, ptrdiff_t row, int *size);
 /* Returns the sizes of the largest sets of the data; 0: there are no sets. */
 RelnSizes reln_data_sizes(const RelnData *data);
 RelnWeights reln_data_weighted(const RelnData *data);

@@ -251,6 +251,8 @@ typedef struct RelnSpecEdges {
     char name[RELN_SPEC_NAME];  /* "": none are given */
     char mask[RELN_SPEC_NAME];  /* (N, E), 1 where there is an edge; "": all are there */
     char count[RELN_SPEC_NAME]; /* (N,), instead of a mask: how many are edges, the first ones */
+    char offsets
+        [RELN_SPEC_NAME]; /* (N + 1,), instead of both: the edges of all samples are in (T, 2) */
 } RelnSpecEdges;
 
 /* Pre-training without labels: points are hidden, and their inputs are the targets. */

@@ -218,18 +218,25 @@ ptrdiff_t reln_data_count(const RelnData *d)
     return d->found.count;
 }
 
-RelnStatus reln_data_size(RelnData *d, ptrdiff_t row, int *size)
+RelnStatus reln_data_size(RelnData *d, RelnItems items, ptrdiff_t row, int *size)
 {
-    double points = 0;
+    double count = 0;
 
-    RELN_TRY(reln_data_array(d, d->found.sizes, row, 1, &points));
-    *size = (int)points;
+    RELN_TRY(reln_data_array(d, items == RELN_ITEMS_EDGES ? d->found.edge_sizes : d->found.sizes,
+                             row, 1, &count));
+    *size = (int)count;
     return RELN_OK;
 }
 
-bool reln_data_concatenated(const RelnData *d)
+bool reln_data_concatenated(const RelnData *d, RelnItems items)
 {
-    return d->sets != NULL;
+    bool points = false;
+
+    for (int i = 0; i < d->m->spec.n_inputs; i++)
+        points |= d->m->spec.input[i].offsets[0] != 0;
+    return d->sets && (items == RELN_ITEMS_EDGES    ? d->m->spec.edges.offsets[0] != 0
+                       : items == RELN_ITEMS_POINTS ? points
+                                                    : false);
 }
 
 bool reln_data_resident(const RelnData *d)

@@ -33,7 +33,9 @@ static RelnStatus read_counts(Edges *e, ptrdiff_t row)
         return reln_fail(d->ctx, RELN_ERR_FORMAT,
                          "%s: row %td has %g edges; wanted a whole number from 0 to %d, the places "
                          "that there are",
-                         d->m->spec.edges.count, row, count, places);
+                         d->m->spec.edges.count[0] ? d->m->spec.edges.count
+                                                   : d->m->spec.edges.offsets,
+                         row, count, places);
     for (int i = 0; i < places; i++)
         e->there[i] = i < count;
     return RELN_OK;

@@ -1,5 +1,5 @@
-/* offsets.c -- files that have the points of all samples one after another: offsets say where each sample begins, and an
- * archive shows each sample as a row. */
+/* offsets.c -- files that have the points or the edges of all samples one after another: offsets say where each sample begins, and
+ * an archive shows each sample as a row. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,8 @@
 typedef struct Offsets {
     RelnCtx *ctx;
     RelnArchive *archive;
-    const char *name;
+    const char *name;  /* "": there are none */
+    RelnItems items;   /* that they divide: points or edges */
     ptrdiff_t rows;    /* samples */
     ptrdiff_t largest; /* size of a set */
     ptrdiff_t *at;     /* (rows + 1) */
@@ -76,34 +77,30 @@ static RelnStatus survey(Offsets *o)
 
 /* ---- which arrays are divided ---------------------------------------------------------------------------------------- */
 
-static bool is_of_points(const RelnSpec *spec, const char *name)
+static bool is_of(const RelnSpec *spec, RelnItems items, const char *name)
 {
-    for (int i = 0; i < spec->n_inputs; i++)
+    if (items == RELN_ITEMS_EDGES && strcmp(spec->edges.name, name) == 0)
+        return true;
+    for (int i = 0; i < spec->n_inputs && items == RELN_ITEMS_POINTS; i++)
         if (spec->input[i].points && strcmp(spec->input[i].name, name) == 0)
             return true;
     for (int t = 0; t < spec->n_targets; t++)
-        if (spec->target[t].points && strcmp(spec->target[t].name, name) == 0)
+        if (reln_target_items(&spec->target[t]) == items && strcmp(spec->target[t].name, name) == 0)
             return true;
     return false;
 }
 
-/* Returns whether the offsets divide an array. Weights belong to points if their number is not that of the
- * samples. */
+/* Returns whether the offsets divide an array. Weights belong to points or edges if their number is not that
+ * of the samples. */
 static bool is_divided(const Offsets *o, const RelnSpec *spec, const RelnArray *a)
 {
-    return is_of_points(spec, a->name) ||
-           (strcmp(spec->weights, a->name) == 0 && a->rank > 0 && a->dims[0] != o->rows);
+    return is_of(spec, o->items, a->name) ||
+           (strcmp(spec->weights, a->name) == 0 && a->rank > 0 && a->dims[0] != o->rows &&
+            spec->target[0].edges == (o->items == RELN_ITEMS_EDGES));
 }
 
-static RelnStatus list_array(const Offsets *o, const RelnSpec *spec, int index, RelnSetArray *out)
+static RelnStatus list_divided(const Offsets *o, const RelnArray *a, int index, RelnSetArray *out)
 {
-    const RelnArray *a = reln_archive_info(o->archive, index);
-
-    *out = (RelnSetArray){{index, RELN_WINDOW_ROW}, NULL, 0};
-    if (strcmp(a->name, o->name) == 0)
-        *out = (RelnSetArray){{index, RELN_WINDOW_SIZE}, o->at, 0};
-    if (!is_divided(o, spec, a))
-        return RELN_OK;
     if (a->rank < 1 || a->dims[0] != o->at[o->rows])
         return reln_fail(o->ctx, RELN_ERR_SHAPE,
                          "%s: it ends at %td, and %s has %td rows; wanted the same", o->name,
@@ -112,26 +109,39 @@ static RelnStatus list_array(const Offsets *o, const RelnSpec *spec, int index, 
     return RELN_OK;
 }
 
-/* Returns whether the view contains an array: it is divided, or has a row for each sample. */
-static bool fits(const Offsets *o, const RelnSpec *spec, const RelnArray *a)
+/* Adds an array to the list, if it has a row for each sample or is divided; others are left out. */
+static RelnStatus list_array(int n_offsets, const Offsets *offsets, const RelnSpec *spec, int index,
+                             RelnSetArray *list, int *n)
 {
-    return strcmp(a->name, o->name) == 0 || is_divided(o, spec, a) ||
-           (a->rank > 0 && a->dims[0] == o->rows);
+    const RelnArray *a = reln_archive_info(offsets->archive, index);
+
+    for (int k = 0; k < n_offsets; k++) {
+        if (strcmp(a->name, offsets[k].name) == 0) {
+            list[(*n)++] = (RelnSetArray){{index, RELN_WINDOW_SIZE}, offsets[k].at, 0};
+            return RELN_OK;
+        }
+        if (is_divided(&offsets[k], spec, a))
+            return list_divided(&offsets[k], a, index, &list[(*n)++]);
+    }
+    if (a->rank > 0 && a->dims[0] == offsets->rows)
+        list[(*n)++] = (RelnSetArray){{index, RELN_WINDOW_ROW}, NULL, 0};
+    return RELN_OK;
 }
 
-static RelnStatus view(const Offsets *o, const RelnSpec *spec, RelnArchive **out)
+static RelnStatus view(int n_offsets, const Offsets *offsets, const RelnSpec *spec,
+                       RelnArchive **out)
 {
-    const int count = reln_archive_count(o->archive);
-    RelnSetArray *list = reln_alloc(o->ctx, (size_t)count, sizeof *list);
+    RelnCtx *ctx = offsets->ctx;
+    const int count = reln_archive_count(offsets->archive);
+    RelnSetArray *list = reln_alloc(ctx, (size_t)count, sizeof *list);
     RelnStatus status = list ? RELN_OK : RELN_ERR_NOMEM;
     int n = 0;
 
     for (int i = 0; i < count && status == RELN_OK; i++)
-        if (fits(o, spec, reln_archive_info(o->archive, i)))
-            status = list_array(o, spec, i, &list[n++]);
+        status = list_array(n_offsets, offsets, spec, i, list, &n);
     if (status == RELN_OK)
-        status = reln_archive_sets(o->ctx, o->archive, n, list, o->rows, out);
-    reln_free(o->ctx, list);
+        status = reln_archive_sets(ctx, offsets->archive, n, list, offsets->rows, out);
+    reln_free(ctx, list);
     return status;
 }
 
@@ -143,18 +153,41 @@ static const char *name_of(const RelnSpec *spec)
     return "";
 }
 
+/* Reads all offsets, which must be of equally many samples. */
+static RelnStatus survey_all(int n, Offsets *o)
+{
+    for (int k = 0; k < n; k++) {
+        RELN_TRY(survey(&o[k]));
+        if (o[k].rows != o->rows)
+            return reln_fail(o->ctx, RELN_ERR_SHAPE,
+                             "%s: offsets of %td samples; wanted %td, as %s has", o[k].name,
+                             o[k].rows, o->rows, o->name);
+    }
+    return RELN_OK;
+}
+
 RelnStatus reln_offsets_open(RelnCtx *ctx, const RelnSpec *spec, RelnArchive *archive,
                              RelnArchive **out)
 {
-    Offsets o = {.ctx = ctx, .archive = archive, .name = name_of(spec)};
+    Offsets o[2] = {{.ctx = ctx, .archive = archive}, {.ctx = ctx, .archive = archive}};
     RelnStatus status;
+    int n = 0;
 
     *out = NULL;
-    if (!o.name[0])
+    if (name_of(spec)[0]) {
+        o[n].name = name_of(spec);
+        o[n++].items = RELN_ITEMS_POINTS;
+    }
+    if (spec->edges.offsets[0]) {
+        o[n].name = spec->edges.offsets;
+        o[n++].items = RELN_ITEMS_EDGES;
+    }
+    if (n == 0)
         return RELN_OK;
-    status = survey(&o);
+    status = survey_all(n, o);
     if (status == RELN_OK)
-        status = view(&o, spec, out);
-    reln_free(ctx, o.at);
+        status = view(n, o, spec, out);
+    reln_free(ctx, o[0].at);
+    reln_free(ctx, o[1].at);
     return status;
 }

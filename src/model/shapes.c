@@ -274,6 +274,7 @@ static RelnStatus survey_weights(Survey *s)
 static RelnStatus survey_edges(Survey *s)
 {
     const RelnSpecEdges *e = &s->spec->edges;
+    const char *sizes = e->offsets[0] ? e->offsets : e->count;
     const RelnArray *a;
     char seen[96];
 
@@ -285,15 +286,15 @@ static RelnStatus survey_edges(Survey *s)
         return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (N, E, 2), edges", e->name,
                          shape_text(a, seen, sizeof seen));
     s->shapes->edges = s->found->edge_places = (int)a->dims[1];
-    if (!e->mask[0] && !e->count[0])
+    if (!e->mask[0] && !sizes[0])
         return RELN_OK;
-    RELN_TRY(find(s->ctx, s->archive, e->mask[0] ? e->mask : e->count, &a,
+    RELN_TRY(find(s->ctx, s->archive, e->mask[0] ? e->mask : sizes, &a,
                   e->mask[0] ? &s->found->edge_mask : &s->found->edge_sizes));
     if (a->rank > 0 && a->dims[0] == s->found->count &&
         reln_array_row_size(a) == (e->mask[0] ? s->found->edge_places : 1))
         return RELN_OK;
     return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (%td, %d), for the edges %s",
-                     e->mask[0] ? e->mask : e->count, shape_text(a, seen, sizeof seen),
+                     e->mask[0] ? e->mask : sizes, shape_text(a, seen, sizeof seen),
                      s->found->count, e->mask[0] ? s->found->edge_places : 1, e->name);
 }
 

@@ -139,6 +139,12 @@ static const Key edge_keys[] = {
      TEXT(RelnSpecEdges, count),
      .example = "k",
      .help = "array (N,), instead of a mask: the number of edges, which come first"},
+    {.name = "offsets",
+     TEXT(RelnSpecEdges, offsets),
+     .example = "o",
+     .help =
+         "array (N + 1,), instead of both: edges of all samples lie in (T, 2), those of sample i "
+         "from offset i on"},
 };
 static const Section edge_section = SECTION("edges", edge_keys);
 
@@ -883,7 +889,7 @@ static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const Re
     const RelnSpecEdges *e = &spec->edges;
     bool sets = false, drawn = false;
 
-    if (!e->name[0] && !e->mask[0] && !e->count[0])
+    if (!e->name[0] && !e->mask[0] && !e->count[0] && !e->offsets[0])
         return RELN_OK;
     for (int i = 0; i < spec->n_inputs; i++) {
         sets |= spec->input[i].points && !spec->input[i].sequence;
@@ -897,6 +903,9 @@ static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const Re
         return reln_keys_fail(r, node, "edges have no name; wanted {name: ARRAY}");
     if (e->mask[0] && e->count[0])
         return reln_keys_fail(r, node, "edges have a mask and a count; wanted one of them");
+    if (e->offsets[0] && (e->mask[0] || e->count[0]))
+        return reln_keys_fail(r, node, "edges have offsets and a %s; wanted one of them",
+                              e->mask[0] ? "mask" : "count");
     if (spec->model.kind != RELN_MODEL_GRAPH || spec->model.neighbours > 0)
         return reln_keys_fail(r, node,
                               "edges are for a graph without neighbours, and this is a %s; wanted "

@@ -723,8 +723,31 @@ static void truth_of_edges_is_read_where_edges_are(void **state)
     }
 }
 
-/* Weights of edges: the truth of an edge without weight changes no bit. Batches of one sample, some of them without an edge,
- * are trained to finite numbers. */
+/* Batches of one sample, some of them without an edge, are trained to finite numbers, and their loss is 0. */
+static void batches_without_edges_run(void **state)
+{
+    char path[128], text[512] = "";
+    FILE *file;
+    Predicted p;
+    Room r;
+
+    (void)state;
+    begin_edges(&r, EDGED_WITH("{name: e, count: g}", EDGE_TARGETS, "batch: 1"), BY_COUNT);
+    train(&r);
+    predict(&r, &p);
+    for (int i = 0; i < N * E * 6; i++)
+        assert_true(isfinite(find(&p, "a")->f64[i]));
+    snprintf(path, sizeof path, "%s/metrics.csv", r.run);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    assert_null(strstr(text, "nan"));
+    forget(&p);
+    room_clear(&r);
+}
+
+/* Weights of edges: the truth of an edge without weight changes no bit. */
 static void edges_have_weights(void **state)
 {
     static const char spec[] =
@@ -802,16 +825,16 @@ static void targets_of_edges_keep_the_promise(void **state)
     "sums: 2}," TRAIN
 
 /* Copies the existing points of arrays (N, P, ...), one after another. */
-static void concatenate(Room *r, const char *name, const double *sizes)
+static void concatenate(Room *r, const char *name, int places, const double *sizes)
 {
     RelnArray *x = world_find(&r->world, name);
-    const size_t each = (size_t)(array_count(x) / (N * P));
+    const size_t each = (size_t)(array_count(x) / (N * places));
     double *v = x->values;
     size_t at = 0;
 
     for (int i = 0; i < N; i++)
         for (int q = 0; q < (int)sizes[i]; q++, at++)
-            memmove(v + at * each, v + (size_t)(i * P + q) * each, each * sizeof *v);
+            memmove(v + at * each, v + (size_t)(i * places + q) * each, each * sizeof *v);
     x->dims[0] = (ptrdiff_t)at;
     for (int d = 1; d < x->rank - 1; d++)
         x->dims[d] = x->dims[d + 1];
@@ -831,10 +854,10 @@ static void give_offsets(Room *r, bool offsets)
     }
     if (offsets) {
         k[N] = at;
-        concatenate(r, "v", sizes);
-        concatenate(r, "y", sizes);
-        concatenate(r, "c", sizes);
-        concatenate(r, "w", sizes);
+        concatenate(r, "v", P, sizes);
+        concatenate(r, "y", P, sizes);
+        concatenate(r, "c", P, sizes);
+        concatenate(r, "w", P, sizes);
     }
     save(r);
 }
@@ -866,6 +889,44 @@ static void offsets_are_counts_without_padding(void **state)
     assert_int_equal(find(&p[1], "y")->dims[0], at);
     for (int t = 0; t < 2; t++)
         assert_memory_equal(&m[0][t].loss, &m[1][t].loss, sizeof(double));
+    for (int offsets = 0; offsets < 2; offsets++) {
+        forget(&p[offsets]);
+        room_clear(&r[offsets]);
+    }
+}
+
+/* Edges, their targets and their predictions one behind the other; samples without an edge among them. */
+static void offsets_of_edges_are_counts_without_padding(void **state)
+{
+    static const char *const names[] = {"e", "a", "b", "q"};
+    Predicted p[2];
+    Room r[2];
+    ptrdiff_t at = 0;
+
+    (void)state;
+    for (int offsets = 0; offsets < 2; offsets++) {
+        begin_edges(&r[offsets],
+                    offsets ? EDGED_WITH("{name: e, offsets: k}", EDGE_TARGETS, "batch: 5")
+                            : EDGED_WITH("{name: e, count: g}", EDGE_TARGETS, "batch: 5"),
+                    BY_COUNT);
+        if (offsets) {
+            double *k = world_array(&r[1].world, "k", 1, (ptrdiff_t[]){N + 1});
+
+            for (int i = 0; i < N; i++)
+                k[i + 1] = k[i] + values_of(&r[1], "g")[i];
+            for (int a = 0; a < 4; a++)
+                concatenate(&r[1], names[a], E, values_of(&r[1], "g"));
+        }
+        save(&r[offsets]);
+        train(&r[offsets]);
+        predict(&r[offsets], &p[offsets]);
+    }
+    assert_int_equal(find(&p[1], "a")->rank, 3); /* (T, channels, 3) */
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < i % E; k++, at++)
+            assert_memory_equal(find(&p[0], "a")->f64 + (i * E + k) * 6,
+                                find(&p[1], "a")->f64 + at * 6, 6 * sizeof(double));
+    assert_int_equal(find(&p[1], "a")->dims[0], at);
     for (int offsets = 0; offsets < 2; offsets++) {
         forget(&p[offsets]);
         room_clear(&r[offsets]);
@@ -1026,9 +1087,11 @@ int main(void)
         cmocka_unit_test(predictions_of_edges_are_in_the_order_of_the_file),
         cmocka_unit_test(errors_of_edges_are_those_by_hand),
         cmocka_unit_test(truth_of_edges_is_read_where_edges_are),
+        cmocka_unit_test(batches_without_edges_run),
         cmocka_unit_test(edges_have_weights),
         cmocka_unit_test(targets_of_edges_keep_the_promise),
         cmocka_unit_test(offsets_are_counts_without_padding),
+        cmocka_unit_test(offsets_of_edges_are_counts_without_padding),
         cmocka_unit_test(bad_weights_and_targets_get_one_line),
         cmocka_unit_test(bad_edges_and_offsets_get_one_line),
         cmocka_unit_test(bad_targets_of_edges_get_one_line),

@@ -101,6 +101,8 @@ static const Bad bad[] = {
      "spec.yaml:3: edges are for a graph without neighbours, and this is a set; wanted model: "
      "{kind: "
      "graph}"},
+    {GOOD "edges: {name: e, mask: m, offsets: k}\nmodel: {kind: graph}\n",
+     "spec.yaml:4: edges have offsets and a mask; wanted one of them"},
     {GOOD "edges: {name: e, mask: m, count: k}\nmodel: {kind: graph}\n",
      "spec.yaml:4: edges have a mask and a count; wanted one of them"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, count: k, offsets: "
