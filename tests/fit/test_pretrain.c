@@ -61,6 +61,7 @@ static void train(Room *r, int threads, const char *from, uint64_t steps)
                                                             .observe = steps ? not_yet : NULL},
                                           &fit));
     assert_ok(r->world.ctx, reln_fit_run(fit, &end));
+    assert_int_equal(end, steps ? RELN_TRAIN_ASKED : RELN_TRAIN_DONE);
     reln_fit_close(fit);
 }
 
