@@ -370,7 +370,14 @@ static const JetsModel exact[] = {
      .subjets = 4,
      .bank = true},
     {.kind = JETS_PARTS, .width = 16, .blocks = 2, .towers = 2},
-    {.kind = JETS_PARTS, .width = 16, .blocks = 1, .towers = 2, .messages = 2},
+    {.kind = JETS_PARTS,
+     .width = 16,
+     .blocks = 1,
+     .towers = 2,
+     .messages = 2,
+     .scale = 1,
+     .step = 0.005,
+     .limit = 10},
 };
 
 static void logits_are_the_same_in_every_frame(void **state)

@@ -227,7 +227,7 @@ typedef struct JetsModel {
     int padded; /* rows of each set including padding, by which means are divided; 0: no padding */
     int extra;  /* further numbers of rows, as in the data */
     int towers; /* JETS_PARTS: number of networks whose logits are averaged */
-    int messages; /* JETS_PARTS: blocks of messages between all pairs in the first tower; 0: none */
+    int messages; /* JETS_PARTS: blocks of LorentzNet in place of the first tower; 0: none */
     int stream;   /* added to the seed, so that two rows with the same function start differently */
     bool bank;    /* psi of the product at three scales */
     bool bivectors; /* JETS_GRADED */

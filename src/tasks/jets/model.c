@@ -472,6 +472,31 @@ static RelnNode *mlp_network(const JetsNet *n)
     return decode(n, h);
 }
 
+/* ---- LorentzNet beside parts ---------------------------------------------------------------------------------------- */
+
+/* Computes the logits of LorentzNet for particles without rows of beams: the products with the beams are scalars of particles. */
+static RelnNode *message_tower(const JetsNet *n, RelnNode *p, RelnNode *with_beams)
+{
+    RelnNode *t = jets_vector_form(n, p, reln_spread(n->g, with_beams, n->rows));
+    JetsModel model = *n->model;
+    JetsNet own = *n;
+
+    model.blocks = n->model->messages;
+    model.subjets = 0;
+    own.model = &model;
+    own.scalars =
+        reln_concat(n->g, 2, (RelnNode *[]){n->scalars, psi_of(n->g, t, n->model->scale)}, RELN_C);
+    return read_out(&own, message_blocks(&own, p), p);
+}
+
+static RelnNode *parts_network(const JetsNet *n, RelnNode *p)
+{
+    RelnNode *both = beams(n);
+
+    return jets_parts(n, p, total(n), both,
+                      n->model->messages > 0 ? message_tower(n, p, both) : NULL);
+}
+
 /* ---- all networks ------------------------------------------------------------------------------------------------- */
 
 static RelnNode *features(const JetsNet *n, RelnNode *p)
@@ -491,7 +516,7 @@ RelnNode *jets_network(const RelnNet *net, const void *model)
     if (n.model->kind == JETS_SET)
         return set_network(&n, p);
     if (n.model->kind == JETS_PARTS)
-        return jets_parts(&n, p, total(&n), beams(&n));
+        return parts_network(&n, p);
     if (n.model->kind == JETS_LIE)
         return lie_network(&n, p);
     return read_out(&n, features(&n, p), p);

@@ -1,4 +1,4 @@
-/* parts.c -- our networks for few jets: invariants with the parts of a jet, and messages between pairs in one tower or none.
+/* parts.c -- our network for few jets: no messages between pairs, but invariants with the parts of a jet.
  *
  * Beams are not rows here. With them, transverse momenta and angles are invariants: a network that uses them gives the same
  * answer in every frame, if the beams are transformed with the jet. A jet is divided into two, three and four parts
@@ -240,28 +240,8 @@ static RelnNode *tower_of_means(const JetsNet *n, int tower, const Frame *f, Rel
     return decoded(n, tower, f, h, jet);
 }
 
-/* A tower whose particles send messages to all others, computed from the products of their momenta at three scales. */
-static RelnNode *tower_of_messages(const JetsNet *n, int tower, const Frame *f, RelnNode *rows,
-                                   RelnNode *jet)
-{
-    static const double units[] = {0.02, 1.0, 50.0}; /* GeV^2 */
-    RelnNode *h = embedded(n, tower, rows), *s[3];
-    RelnNode *t = reln_pair_gram(n->g, f->p, jets_lower(n, f->p), n->pairs);
-    JetsPairs pairs = {.symmetric = true};
-
-    for (int i = 0; i < 3; i++)
-        s[i] = psi(n, t, units[i]);
-    pairs.s = reln_concat(n->g, 3, s, RELN_C);
-    for (int i = 0; i < n->model->messages; i++) {
-        const Name name = named(tower, "block", i);
-        const JetsMessages m = jets_messages(n, name.text, h, &pairs, 0);
-
-        h = jets_update(n, name.text, h, m.sum, rows);
-    }
-    return decoded(n, tower, f, h, jet);
-}
-
-RelnNode *jets_parts(const JetsNet *n, RelnNode *p, RelnNode *total, RelnNode *beams)
+RelnNode *jets_parts(const JetsNet *n, RelnNode *p, RelnNode *total, RelnNode *beams,
+                     RelnNode *first)
 {
     RelnGraph *g = n->g;
     const int towers = n->model->towers;
@@ -270,8 +250,7 @@ RelnNode *jets_parts(const JetsNet *n, RelnNode *p, RelnNode *total, RelnNode *b
     RelnNode *rows = jets_norm(n, "rows", reln_concat(g, known.n_rows, known.rows, RELN_C));
     RelnNode *jet = jets_norm(n, "jet", reln_concat(g, known.n_jet, known.jet, RELN_C)), *out;
 
-    out = n->model->messages > 0 ? tower_of_messages(n, 0, &f, rows, jet)
-                                 : tower_of_means(n, 0, &f, rows, jet);
+    out = first ? first : tower_of_means(n, 0, &f, rows, jet);
     for (int t = 1; t < towers; t++) {
         RelnNode *logits = tower_of_means(n, t, &f, rows, jet);
 

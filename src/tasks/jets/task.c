@@ -70,9 +70,9 @@ static const TaskModel models[] = {
      .settings =
          MODEL(.kind = JETS_PARTS, .width = 48, .blocks = 1, .towers = 3, .recipe = JETS_OURS)},
     {.name = "joined-84",
-     .label = "messages and parts of jets (ours)",
-     .settings = MODEL(.kind = JETS_PARTS, .width = 40, .blocks = 1, .towers = 3, .messages = 3,
-                       .recipe = JETS_OURS)},
+     .label = "LorentzNet beside parts of jets (ours)",
+     .settings = MODEL(.kind = JETS_PARTS, .width = 42, .blocks = 1, .towers = 2, .messages = 5,
+                       .scale = 1, .step = 0.005, .limit = 10, .recipe = JETS_OURS)},
     {.name = "lorentznet-ours-84",
      .label = "LorentzNet 84 k, our recipe",
      .from = TASK_FULL,
