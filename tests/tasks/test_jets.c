@@ -244,6 +244,19 @@ static void matched_jets_have_equal_counts_and_masses(void **state)
     assert_true(fabs(sum[0] - sum[1]) < 1e-9 * N); /* each class keeps its weight */
     /* weighted means agree within the width of a bin; without weights they are 60 GeV apart */
     assert_true(fabs(mean[0] / sum[0] - mean[1] / sum[1]) < 10);
+    /* of few jets some masses of tops have no light jet, and the others have its weight */
+    for (uint64_t seed = 2; seed < 6; seed++) {
+        enum { FEWER = 24 };
+        double light_sum = 0, light_count = 0;
+
+        assert_ok(env.ctx, jets_init(&env, &env.rooms, FEWER, FEWER * JETS_MOST, 0, &jets));
+        assert_ok(env.ctx, jets_toy_fill(&env, &(JetsToy){true, true}, seed, 0, FEWER, &jets));
+        for (ptrdiff_t i = 0; i < FEWER; i++) {
+            light_sum += jets.labels[i] == 0 ? jets.weights[i] : 0;
+            light_count += jets.labels[i] == 0;
+        }
+        assert_true(fabs(light_sum - light_count) < 1e-9 * FEWER);
+    }
     close_env(&env);
 }
 
@@ -446,6 +459,13 @@ static void views_keep_what_they_promise(void **state)
         assert_true(share > 0.1 - 1e-12 && share < 0.9 + 1e-12);
         uneven += fabs(share - 0.5) > 0.2;
         assert_true(i + 1 < jets.counts[0] || uneven > jets.counts[0] / 4);
+    }
+    for (int i = 0; i < jets.counts[0];
+         i++) { /* both halves together have its mass; psi of it is stored */
+        const double *first = batch.scalars + (ptrdiff_t)(JETS_BEAMS + i) * batch.n_scalars,
+                     *second = first + (ptrdiff_t)jets.counts[0] * batch.n_scalars;
+
+        assert_small(expm1(first[0]) + expm1(second[0]) - jets.mass[i], 1e-12 * (1 + jets.mass[i]));
     }
     jets_batch_fill(&batch, &jets, &(JetsView){.split = 0.2, .seed = 1});
     assert_true(batch.counts[0] > jets.counts[0] + JETS_BEAMS);
@@ -654,6 +674,34 @@ static void refused(const char *path, File *f, const JetsFiles *files, const cha
     close_env(&env);
 }
 
+/* A label between the classes is none of them. */
+static void labels_are_whole_numbers(void **state)
+{
+    const char *path = path_in(*state, "half.npz");
+    TaskEnv env = open_env(TASK_SMOKE);
+    double label[FEW] = {0, 0.5, 1};
+    File f = good_file(1);
+    const RelnArray arrays[] = {
+        {.name = "Pmu", .dtype = RELN_F32, .rank = 3, .dims = {FEW, AXIS, 4}, .values = f.p},
+        {.name = "Nobj", .dtype = RELN_I64, .rank = 1, .dims = {FEW}, .values = f.n},
+        {.name = "is_signal", .dtype = RELN_F64, .rank = 1, .dims = {FEW}, .values = label}};
+    const ptrdiff_t which[FEW] = {0, 1, 2};
+    JetsSource *source = NULL;
+    RelnStatus status;
+    Jets jets;
+
+    assert_ok(env.ctx, reln_npz_save(env.ctx, path, 3, arrays));
+    assert_ok(env.ctx, jets_init(&env, &env.rooms, FEW, FEW * AXIS, 0, &jets));
+    status = jets_source_open(&env, path, &(JetsFiles){0}, &source);
+    if (status == RELN_OK)
+        status = jets_source_read(&env, source, FEW, which, &jets);
+    assert_int_equal(status, RELN_ERR_FORMAT);
+    assert_non_null(strstr(env.message[0] ? env.message : reln_ctx_error(env.ctx),
+                           "has the label 0.5; wanted 0 or 1"));
+    close_env(&env);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void bad_files_are_refused_in_a_line(void **state)
 {
     const char *path = path_in(*state, "bad.npz");
@@ -744,6 +792,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(jets_are_read_from_files, folder_set_up, folder_tear_down),
         cmocka_unit_test_setup_teardown(a_table_of_pandas_is_read, folder_set_up, folder_tear_down),
         cmocka_unit_test(rows_are_compared_with_lorentznet),
+        cmocka_unit_test_setup_teardown(labels_are_whole_numbers, folder_set_up, folder_tear_down),
         cmocka_unit_test_setup_teardown(bad_files_are_refused_in_a_line, folder_set_up,
                                         folder_tear_down),
         cmocka_unit_test_setup_teardown(other_layouts_are_refused, folder_set_up, folder_tear_down),

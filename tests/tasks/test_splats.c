@@ -221,6 +221,39 @@ static void compute(World *w, SplatsTurn turn, bool regroup, double *out)
     memcpy(out, reln_plan_output(w->plan, "y", NULL), (size_t)(OBJECTS * size) * sizeof *out);
 }
 
+/* A member is a splat of its object at c + d / 4, and the centre of a group is one of its members. */
+static void members_are_splats_of_their_object(void **state)
+{
+    const SplatsView view = {.net = &small, .seed = 5, .stream = 1};
+    const ptrdiff_t which[OBJECTS] = {0, 2, 4, 6, 8, 9};
+    SplatsView of = view;
+    World w;
+
+    (void)state;
+    if (!open_world(&w, &small, "so:3", false))
+        fail_msg("%s", reln_ctx_error(w.env.ctx));
+    of.objects = &w.objects;
+    splats_batch_fill(NULL, &of, which, OBJECTS, &w.batch);
+    for (int i = 0; i < OBJECTS * small.groups * small.members; i++) {
+        const int object = i / (small.groups * small.members);
+        const float *rows = w.objects.rows + which[object] * N * RELN_SPLAT;
+        const double *c = w.batch.c + 3 * (i / small.members), *d = w.batch.d + 3 * i;
+        double least = HUGE_VAL;
+
+        for (int s = 0; s < N; s++) {
+            double sum = 0;
+
+            for (int a = 0; a < 3; a++)
+                sum += pow(c[a] + d[a] / 4 - (double)rows[s * RELN_SPLAT + a], 2);
+            least = fmin(least, sum);
+        }
+        assert_true(least < 1e-12); /* stored in single precision, within 1 of the origin */
+        if (i % small.members == 0)
+            assert_small(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], 1e-12);
+    }
+    close_world(&w);
+}
+
 /* How much rotations change outputs, relative to the largest. */
 static double broken(const SplatsNet *m, const char *symmetry, bool pretraining, bool regroup)
 {
@@ -543,6 +576,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lifts_are_blind_to_what_the_algebra_says),
+        cmocka_unit_test(members_are_splats_of_their_object),
         cmocka_unit_test(networks_give_the_same_for_rotated_objects),
         cmocka_unit_test(wrong_networks_are_refused_or_seen),
         cmocka_unit_test(order_of_splats_does_not_matter),
