@@ -107,7 +107,7 @@ static bool is_elementwise(const RelnNode *x)
 {
     RelnLink link = {0};
 
-    return x->domain == RELN_SAMPLES && x->op->link && x->op->link(x, &link) &&
+    return x->domain != RELN_STEP && x->op->link && x->op->link(x, &link) &&
            (link.kind != RELN_LINK_LOAD || x->in[0]->domain == RELN_STEP);
 }
 

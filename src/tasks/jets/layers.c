@@ -469,15 +469,21 @@ RelnNode *jets_mean_factor(const JetsNet *n, RelnNode *factor)
     return reln_div(n->g, jets_wide(n->g, reln_reduce(n->g, factor, n->rows)), n->degree);
 }
 
+/* The sum is a function, whose gradient computes the four numbers of a pair again: they are not kept. */
 RelnNode *jets_mean_clamped(const JetsNet *n, RelnNode *factor, RelnNode *x)
 {
-    RelnGraph *g = n->g;
+    RelnGraph *g = reln_fn_begin(n->g, "clamped");
     const double most = n->model->clamp;
-    RelnNode *t =
-        reln_mul(g, jets_wide(g, factor), reln_sub(g, at_first(g, n, x), at_second(g, n, x)));
-    RelnNode *high = reln_expand(g, jets_wide(g, reln_scalar(g, most)), t),
-             *low = reln_expand(g, jets_wide(g, reln_scalar(g, -most)), t);
+    RelnNode *t, *high, *low, *out;
 
+    if (!g)
+        return NULL;
+    t = reln_mul(g, jets_wide(g, factor), reln_sub(g, at_first(g, n, x), at_second(g, n, x)));
+    high = reln_expand(g, jets_wide(g, reln_scalar(g, most)), t);
+    low = reln_expand(g, jets_wide(g, reln_scalar(g, -most)), t);
     t = reln_minimum(g, reln_maximum(g, t, low), high);
-    return reln_div(g, reln_reduce(g, t, n->rows), n->degree);
+    out = reln_reduce(g, t, n->rows);
+    if (!reln_call(n->g, reln_fn_end(g, 1, &out), 0, NULL, &out))
+        return NULL;
+    return reln_div(n->g, out, n->degree);
 }
