@@ -198,13 +198,28 @@ static const char *duration(double seconds, char text[16])
     return text;
 }
 
+/* OpenBLAS runs on a processor that it does not know, a newer one, as on one of twenty years ago, without AVX. */
+static bool is_old_blas(const BenchResult *r)
+{
+    static const char *const cores[] = {"Prescott", "Core2", "Nehalem", "Generic"};
+
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        if (strcmp(r->kernels, "avx2") == 0 && strstr(r->machine.blas, cores[i]))
+            return true;
+    return false;
+}
+
 static void print_machine(const BenchResult *r)
 {
     printf("processor  %s, %d cores, caches %zu kB, %zu kB, %zu MB\n", r->machine.cpu,
            r->machine.cores, r->machine.cache[0] >> 10, r->machine.cache[1] >> 10,
            r->machine.cache[2] >> 20);
-    printf("BLAS       %s\nmemory     %.1f GB/s, one thread\n", r->machine.blas,
-           1e-9 * r->bandwidth);
+    printf("BLAS       %s\n", r->machine.blas);
+    if (is_old_blas(r))
+        printf("           it does not know this processor and runs without AVX: shares are too "
+               "large;\n"
+               "           OPENBLAS_CORETYPE=Haswell or SkylakeX in the environment corrects it\n");
+    printf("memory     %.1f GB/s, one thread\n", 1e-9 * r->bandwidth);
     for (int i = 0; i < r->n_gemms; i++) {
         const BenchGemm *g = &r->gemms[i];
 

@@ -201,33 +201,55 @@ static void memory_is_as_planned(void **state)
 
 /* Batch norms divide a step into phases. Of each layer only the product is kept: the elementwise nodes after
  * it are computed again. Gradients need more memory for one layer at a time, which all layers share. */
-static void deep_networks_keep_one_value_for_each_layer(void **state)
+static void check_kept(bool of_rows)
 {
-    enum { LAYERS = 8, WIDTH = 16, SAMPLES = 50, SHARED = 3 };
+    enum { LAYERS = 8, WIDTH = 16, SAMPLES = 50, EACH = 3, SHARED = 3 };
     static const char *const names[LAYERS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    static float x[SAMPLES * WIDTH];
+    static float x[SAMPLES * EACH * WIDTH];
+    const double one = (double)sizeof x / (of_rows ? 1 : EACH); /* bytes of a value */
+    int32_t counts[SAMPLES];
+    RelnDomain domain = RELN_SAMPLES;
     RelnNet net;
     RelnNode *y;
     RelnPlan *plan = NULL;
     Fixture f;
 
-    (void)state;
     fixture_init(&f, "so:3", "so:3", RELN_F32);
     net = (RelnNet){.graph = f.graph, .train = true};
-    y = invariants(&f, WIDTH);
+    if (of_rows)
+        domain = reln_rows(f.graph, "rows", EACH);
+    y = reln_input(f.graph, "s", domain, (RelnDims){.c = WIDTH}, NULL, RELN_DEFAULT);
     for (int i = 0; i < LAYERS; i++) {
         y = reln_nn_linear(&net, names[i], y, WIDTH);
         y = reln_relu(f.graph, reln_nn_batch_norm_invariants(&net, names[i], y, NULL));
     }
-    reln_adam_all(f.graph, NULL, reln_scalar(f.graph, 1e-3),
-                  reln_batch_mean(f.graph, reln_sum_all(f.graph, reln_square(f.graph, y))));
+    y = reln_sum_all(f.graph, reln_square(f.graph, y));
+    if (of_rows)
+        y = reln_reduce(f.graph, y, RELN_SAMPLES);
+    reln_adam_all(f.graph, NULL, reln_scalar(f.graph, 1e-3), reln_batch_mean(f.graph, y));
     assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+    for (int i = 0; i < SAMPLES; i++)
+        counts[i] = EACH;
+    if (of_rows)
+        assert_ok(f.ctx, reln_plan_bind_rows(plan, "rows", counts));
     assert_ok(f.ctx, reln_plan_bind(plan, "s", x, RELN_F32));
     assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = SAMPLES}));
-    assert_true(reln_plan_cost(plan).bytes_kept <= (LAYERS + SHARED) * sizeof x);
-    assert_true(reln_plan_cost(plan).bytes_kept >= (LAYERS - 1) * sizeof x);
+    assert_true((double)reln_plan_cost(plan).bytes_kept <= (LAYERS + SHARED) * one);
+    assert_true((double)reln_plan_cost(plan).bytes_kept >= (LAYERS - 1) * one);
     reln_plan_destroy(plan);
     fixture_clear(&f);
+}
+
+static void deep_networks_keep_one_value_for_each_layer(void **state)
+{
+    (void)state;
+    check_kept(false);
+}
+
+static void deep_networks_of_rows_keep_one_value_for_each_layer(void **state)
+{
+    (void)state;
+    check_kept(true);
 }
 
 int main(void)
@@ -239,6 +261,7 @@ int main(void)
         cmocka_unit_test(rows_are_counted_by_row),
         cmocka_unit_test(memory_is_as_planned),
         cmocka_unit_test(deep_networks_keep_one_value_for_each_layer),
+        cmocka_unit_test(deep_networks_of_rows_keep_one_value_for_each_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
