@@ -90,44 +90,34 @@ static RelnNode *products(const JetsNet *n, RelnNode *x)
 }
 
 /* psi of a product at the scales of the bank except the middle one, which every model has */
-static int put_bank(RelnGraph *g, RelnNode *t, RelnNode **out)
+static int put_bank(const JetsNet *n, RelnNode *t, RelnNode **out)
 {
-    out[0] = psi_of(g, t, 1.0 / bank[0]);
-    out[1] = psi_of(g, t, 1.0 / bank[BANK - 1]);
+    out[0] = psi_of(n->g, t, 1.0 / bank[0]);
+    out[1] = psi_of(n->g, t, 1.0 / bank[BANK - 1]);
     return BANK - 1;
 }
 
-/* The numbers of a pair, from x_i.x_i and x_i.x_j: |x_i - x_j|^2 = x_i.x_i + x_j.x_j - 2 x_i.x_j, in double precision. They are
- * a function, whose gradient computes the parts of psi again: of a pair the products and the results are kept. */
-static RelnNode *squashed(const JetsNet *n, RelnNode *own, RelnNode *dot)
+/* The published invariants. |x_i - x_j|^2 = x_i.x_i + x_j.x_j - 2 x_i.x_j, in double precision. */
+static JetsPairs invariants(const JetsNet *n, RelnNode *x)
 {
-    RelnGraph *g = reln_fn_begin(n->g, "invariants");
+    RelnGraph *g = n->g;
     const double s = n->model->scale;
-    RelnNode *all[2 + BANK], *ends, *out;
+    RelnNode *own = jets_vector_form(n, x, x), *dot = products(n, x), *all[2 + BANK];
+    JetsPairs out = {.symmetric = true};
     int k = 0;
 
-    if (!g)
-        return NULL;
     if (n->model->pair == JETS_DIFFERENCE) {
-        ends = reln_add(g, reln_spread(g, own, n->pairs), reln_spread_second(g, own, n->pairs));
+        RelnNode *ends =
+            reln_add(g, reln_spread(g, own, n->pairs), reln_spread_second(g, own, n->pairs));
+
         all[k++] = psi_of(g, reln_sub(g, ends, reln_scale(g, dot, 2.0)), s);
+    } else {
+        out.first = out.second = psi_of(g, own, s);
     }
     all[k++] = psi_of(g, dot, s);
     if (n->model->bank)
-        k += put_bank(g, dot, all + k);
-    out = reln_concat(g, k, all, RELN_C);
-    return reln_call(n->g, reln_fn_end(g, 1, &out), 0, NULL, &out) ? out : NULL;
-}
-
-/* The published invariants. */
-static JetsPairs invariants(const JetsNet *n, RelnNode *x)
-{
-    RelnNode *own = jets_vector_form(n, x, x);
-    JetsPairs out = {.symmetric = true};
-
-    if (n->model->pair != JETS_DIFFERENCE)
-        out.first = out.second = psi_of(n->g, own, n->model->scale);
-    out.s = squashed(n, own, products(n, x));
+        k += put_bank(n, dot, all + k);
+    out.s = reln_concat(g, k, all, RELN_C);
     return out;
 }
 
@@ -318,7 +308,7 @@ static JetsPairs graded_invariants(const JetsNet *n, Grades v)
 
         all[k++] = psi_of(g, t, s);
         if (c == 0 && n->model->bank)
-            k += put_bank(g, reln_scale(g, t, UNIT * UNIT), all + k);
+            k += put_bank(n, reln_scale(g, t, UNIT * UNIT), all + k);
         if (!v.f)
             continue;
         t = reln_pair_gram(g, channel(g, v.f, c), channel(g, by_trace, c), n->pairs);
