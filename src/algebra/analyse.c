@@ -551,6 +551,37 @@ static void divide_by_squares(const Work *w, double *c)
     }
 }
 
+/* Computes the Killing form of an orthogonal basis from a_ijk = <E_k, [E_i, E_j]>: K_ij = sum_kl a_ikl a_jlk / (s_k s_l), with
+ * s_k = |E_k|^2. Sums are in long double: if all a and s are small integers, K is the nearest double. A product of
+ * the BLAS adds up in an order that depends on the processor, and 1/3 three times is not always 1. */
+static RelnStatus killing_from(Work *w, const double *a, double *killing)
+{
+    const ptrdiff_t dim = w->dim;
+    long double *row = reln_arena_alloc(w->tmp, (size_t)dim, sizeof *row);
+    double *s = doubles(w, dim);
+
+    if (!row || !s)
+        return RELN_ERR_NOMEM;
+    for (ptrdiff_t k = 0; k < dim; k++)
+        s[k] = dot(w->nn, w->basis + k * w->nn, w->basis + k * w->nn);
+    for (ptrdiff_t i = 0; i < dim; i++) {
+        memset(row, 0, (size_t)dim * sizeof *row);
+        for (ptrdiff_t kl = 0; kl < dim * dim; kl++) {
+            const ptrdiff_t k = kl / dim, l = kl % dim;
+            const double x = a[i * dim * dim + kl];
+
+            for (ptrdiff_t j = 0; x != 0 && j < dim; j++)
+                row[j] += (long double)x * a[(j * dim + l) * dim + k] / ((long double)s[k] * s[l]);
+        }
+        for (ptrdiff_t j = 0; j < dim; j++)
+            killing[i * dim + j] = (double)row[j];
+    }
+    for (ptrdiff_t i = 0; i < dim; i++)
+        for (ptrdiff_t j = 0; j < i; j++)
+            killing[i * dim + j] = killing[j * dim + i];
+    return RELN_OK;
+}
+
 /* Computes the structure constants from the given matrices. The Killing form is computed from them where they
  * are exact; otherwise it is converted from Q, which loses no accuracy in a badly conditioned basis. */
 static RelnStatus structure_back(Work *w, RelnArena *arena, const double *t)
@@ -560,15 +591,18 @@ static RelnStatus structure_back(Work *w, RelnArena *arena, const double *t)
 
     RELN_TRY(reln_structure_dense(w->tmp->ctx, w->dim, w->n, w->basis,
                                   w->orthogonal ? w->basis : out->dual, c, NULL));
-    if (w->orthogonal)
+    if (w->orthogonal) {
+        memcpy(w->c, c, (size_t)w->dim * (size_t)w->dim * (size_t)w->dim * sizeof *c);
         divide_by_squares(w, c);
+    }
     clean_structure(w, c);
     RELN_TRY(reln_structure_sparse(arena, w->dim, c, &out->structure));
     out->info.structure_nnz = out->structure.count;
     if (!w->orthogonal)
         return form_back(w, t, w->kappa, out->killing);
-    reln_structure_killing(w->dim, c, w->c, out->killing);
-    return RELN_OK;
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)w->dim * w->dim * w->dim; i++)
+        w->c[i] = c[i] == 0 ? 0 : w->c[i];
+    return killing_from(w, w->c, out->killing);
 }
 
 /* (zP)^T form_z (zP): P projects on the centre, z gives the coordinates there */

@@ -1,4 +1,5 @@
 /* Tests models: they are rebuilt from their description, sized by their number of parameters, and can learn. */
+#include "model/model.h"
 #include "model/world.h"
 
 /* ---- descriptions ---------------------------------------------------------------------------------------------------- */
