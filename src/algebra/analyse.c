@@ -568,10 +568,11 @@ static RelnStatus killing_from(Work *w, const double *a, double *killing)
         memset(row, 0, (size_t)dim * sizeof *row);
         for (ptrdiff_t kl = 0; kl < dim * dim; kl++) {
             const ptrdiff_t k = kl / dim, l = kl % dim;
-            const double x = a[i * dim * dim + kl];
+            const long double x = (long double)a[i * dim * dim + kl],
+                              square = (long double)s[k] * (long double)s[l];
 
             for (ptrdiff_t j = 0; x != 0 && j < dim; j++)
-                row[j] += (long double)x * a[(j * dim + l) * dim + k] / ((long double)s[k] * s[l]);
+                row[j] += x * (long double)a[(j * dim + l) * dim + k] / square;
         }
         for (ptrdiff_t j = 0; j < dim; j++)
             killing[i * dim + j] = (double)row[j];
