@@ -212,32 +212,20 @@ static RelnNode *dropped(const JetsNet *n, int tower, int number, RelnNode *x)
                                                   : x;
 }
 
-static RelnNode *embedded(const JetsNet *n, int tower, RelnNode *rows)
-{
-    return dense(n, tower, "embedding", 1, reln_relu(n->g, dense(n, tower, "embedding", 0, rows)));
-}
-
-/* Logits from features h of particles and the invariants of the jet. */
-static RelnNode *decoded(const JetsNet *n, int tower, const Frame *f, RelnNode *h, RelnNode *jet)
+static RelnNode *tower_of(const JetsNet *n, int tower, const Frame *f, RelnNode *rows,
+                          RelnNode *jet)
 {
     RelnGraph *g = n->g;
-    RelnNode *out = joined(g, jets_norm(n, named(tower, "means", 0).text, means(n, f, h)), jet);
+    RelnNode *h = reln_relu(g, dense(n, tower, "embedding", 0, rows)), *out;
 
+    h = dense(n, tower, "embedding", 1, h);
+    for (int i = 0; i < n->model->blocks; i++)
+        h = updated(n, tower, i, f, h, rows);
+    out = joined(g, jets_norm(n, named(tower, "means", 0).text, means(n, f, h)), jet);
     out = dropped(n, tower, 1, out);
     out = dropped(n, tower, 2, reln_relu(g, dense(n, tower, "decoder", 0, out)));
     out = dropped(n, tower, 3, reln_relu(g, dense(n, tower, "decoder", 1, out)));
     return jets_affine(n, named(tower, "decoder", 2).text, out, CLASSES);
-}
-
-/* A tower whose particles exchange information through means over the jet. */
-static RelnNode *tower_of_means(const JetsNet *n, int tower, const Frame *f, RelnNode *rows,
-                                RelnNode *jet)
-{
-    RelnNode *h = embedded(n, tower, rows);
-
-    for (int i = 0; i < n->model->blocks; i++)
-        h = updated(n, tower, i, f, h, rows);
-    return decoded(n, tower, f, h, jet);
 }
 
 RelnNode *jets_parts(const JetsNet *n, RelnNode *p, RelnNode *total, RelnNode *beams,
@@ -250,9 +238,9 @@ RelnNode *jets_parts(const JetsNet *n, RelnNode *p, RelnNode *total, RelnNode *b
     RelnNode *rows = jets_norm(n, "rows", reln_concat(g, known.n_rows, known.rows, RELN_C));
     RelnNode *jet = jets_norm(n, "jet", reln_concat(g, known.n_jet, known.jet, RELN_C)), *out;
 
-    out = first ? first : tower_of_means(n, 0, &f, rows, jet);
+    out = first ? first : tower_of(n, 0, &f, rows, jet);
     for (int t = 1; t < towers; t++) {
-        RelnNode *logits = tower_of_means(n, t, &f, rows, jet);
+        RelnNode *logits = tower_of(n, t, &f, rows, jet);
 
         out = n->net->train ? joined(g, out, logits) : reln_add(g, out, logits);
     }
