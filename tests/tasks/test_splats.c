@@ -163,7 +163,8 @@ static const SplatsNet small = {.kind = SPLATS_RELN,
                                 .embed = 8,
                                 .head = 12,
                                 .full = true,
-                                .bracket = true};
+                                .bracket = true,
+                                .handed = true};
 
 typedef struct World {
     TaskEnv env;
@@ -281,6 +282,7 @@ static void networks_give_the_same_for_rotated_objects(void **state)
 
         m.full = i > 0;
         m.bracket = i != 1;
+        m.handed = m.full && m.bracket;
         for (int pretraining = 0; pretraining < 2; pretraining++)
             assert_small(broken(&m, "so:3", pretraining, /*regroup=*/i == 3), 1e-10);
     }
@@ -383,6 +385,7 @@ static void networks_see_what_their_lift_and_brackets_let_them(void **state)
 
             m.full = i & 1;
             m.bracket = i & 2;
+            m.handed = m.full && m.bracket;
             assert_true(open_world(&w, &m, "so:3", false));
             compute(&w, SPLATS_ALIGNED, true, before);
             (negated ? negate_s0 : mirror)(&w);

@@ -521,7 +521,7 @@ static RelnNode *read_out(const RelnNet *net, const SplatsNet *m, const Inputs *
                           all_invariants(net, "read", all.x, twist), all.s};
     int n = 3;
 
-    if (m->bracket && m->full) {
+    if (m->handed) {
         const RelnNet hand = reln_nn_within(net, "hand");
 
         parts[n++] = handed_means(&hand, in, y.s);

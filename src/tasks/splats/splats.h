@@ -45,6 +45,8 @@ typedef struct SplatsNet {
     bool all;  /* baseline: all attributes are normalised, not only positions */
     bool full; /* ReLN: the lift with mu mu^T, [mu, log Sigma] and sorted scales; not the paper's */
     bool bracket; /* ReLN: brackets, which distinguish left from right */
+    bool
+        handed; /* ReLN: the classifier sees products of places and shapes that change sign in a mirror */
     bool killing; /* ReLN: norms, gates and pools use B~ alone, which GL(3) keeps */
     SplatsWrong wrong;
 } SplatsNet;

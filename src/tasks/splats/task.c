@@ -19,7 +19,8 @@ typedef struct Row {
     bool augment,
         canonical; /* training objects are rotated; all objects are turned to principal axes */
     bool pretrain;
-    char pad[3];
+    bool handed; /* ReLN: the classifier sees products that change sign in a mirror */
+    char pad[2];
 } Row;
 
 #define BASELINE(...)                                                                              \
@@ -80,10 +81,12 @@ static const TaskModel models[] = {
     {.name = "reln-no-bracket-pre",
      .label = "ReLN, full lift, no brackets, pre-trained",
      .settings = RELN(.full = true, .pretrain = true)},
-    {.name = "reln", .label = "ReLN, full lift", .settings = RELN(.full = true, .bracket = true)},
+    {.name = "reln",
+     .label = "ReLN, full lift",
+     .settings = RELN(.full = true, .bracket = true, .handed = true)},
     {.name = "reln-pre",
      .label = "ReLN, full lift, pre-trained",
-     .settings = RELN(.full = true, .bracket = true, .pretrain = true)},
+     .settings = RELN(.full = true, .bracket = true, .handed = true, .pretrain = true)},
 };
 
 static const char *const kind_words[] = {[SPLATS_BASELINE] = "baseline",
@@ -101,6 +104,7 @@ static const Key row_keys[] = {
     TASK_FLAG(Row, augment),
     TASK_FLAG(Row, canonical),
     TASK_FLAG(Row, pretrain),
+    TASK_FIELD(Row, handed, .kind = KEY_FLAG, .before = "false"),
     TASK_PAD(Row, pad),
 };
 
@@ -195,7 +199,8 @@ static SplatsNet net_of(const Scale *s, const Row *row, int classes)
         .dropout = s->dropout,
         .all = true,
         .full = row->full,
-        .bracket = row->bracket};
+        .bracket = row->bracket,
+        .handed = row->handed};
 }
 
 /* ---- data ------------------------------------------------------------------------------------------------------------------- */
