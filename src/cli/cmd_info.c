@@ -131,7 +131,7 @@ static void print_head(const Info *info)
         if (spec->input[i].points)
             printf(", a set of %s%d points", spec->input[i].mask[0] != '\0' ? "up to " : "",
                    reln_model_points(info->model));
-        putchar('\n');
+        printf("%s\n", spec->input[i].edges ? ", for each edge" : "");
     }
     for (int t = 0; t < spec->n_targets; t++)
         printf("target      %s, %s%s%s\n", spec->target[t].name,

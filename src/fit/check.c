@@ -61,6 +61,14 @@ enum { WIDE, OWN, PRECISIONS };
 
 /* ---- samples ------------------------------------------------------------------------------------------------------ */
 
+/* Returns the places for points or edges of a random input, 0 for an input of samples: every point has one edge. */
+static int places_of(const Checker *c, int input)
+{
+    return reln_model_spec(c->model)->input[input].edges
+               ? reln_model_points(c->model)
+               : reln_model_shapes(c->model)->input[input].points;
+}
+
 /* Sets the shape of an array that the SPEC asks for: (draws, [points,] [channels,] ...). */
 static void describe(const Checker *c, int input, RelnArray *array)
 {
@@ -72,7 +80,7 @@ static void describe(const Checker *c, int input, RelnArray *array)
     *array = (RelnArray){.name = spec->name, .dtype = RELN_F64};
     array->dims[array->rank++] = c->draws;
     if (shape->points)
-        array->dims[array->rank++] = shape->points;
+        array->dims[array->rank++] = places_of(c, input);
     if (shape->channels > 1 || rank == 0)
         array->dims[array->rank++] = shape->channels;
     for (int i = 0; i < rank; i++)
@@ -132,22 +140,25 @@ static RelnStatus make_random(Checker *c, uint64_t seed)
     if (!c->random)
         return RELN_ERR_NOMEM;
     for (int i = 0; i < c->n_inputs; i++) {
-        const RelnInputShape *shape = &reln_model_shapes(c->model)->input[i];
-        const ptrdiff_t size = c->draws * reln_input_count(shape);
+        RelnInputShape shape = reln_model_shapes(c->model)->input[i];
         RelnRng rng = reln_rng(seed, (uint64_t)i + 1);
-        double *values = reln_arena_alloc(&c->arena, (size_t)size, sizeof *values);
+        ptrdiff_t size;
+        double *values;
 
+        shape.points = places_of(c, i);
+        size = c->draws * reln_input_count(&shape);
+        values = reln_arena_alloc(&c->arena, (size_t)size, sizeof *values);
         if (!values)
             return RELN_ERR_NOMEM;
         reln_input_draw(c->model, i, &rng, size, values);
         describe(c, i, &c->random[count]);
         c->random[count++].values = values;
         if (spec->input[i].mask[0] && !shared(c, count, spec->input[i].mask))
-            RELN_TRY(add_constant(c, spec->input[i].mask, shape->points, 1, &count));
+            RELN_TRY(add_constant(c, spec->input[i].mask, shape.points, 1, &count));
         if (spec->input[i].count[0] && !shared(c, count, spec->input[i].count))
-            RELN_TRY(add_constant(c, spec->input[i].count, 1, shape->points, &count));
+            RELN_TRY(add_constant(c, spec->input[i].count, 1, shape.points, &count));
         if (spec->input[i].offsets[0] && !shared(c, count, spec->input[i].offsets))
-            RELN_TRY(add_constant(c, spec->input[i].offsets, 1, shape->points, &count));
+            RELN_TRY(add_constant(c, spec->input[i].offsets, 1, shape.points, &count));
     }
     if (spec->edges.name[0])
         RELN_TRY(add_edges(c, &count));

@@ -33,7 +33,7 @@ extern "C" {
 
 /* A RelnInputShape is the shape of one input: (N, [points,] [channels,] ...). */
 typedef struct RelnInputShape {
-    int points;   /* places for points; 0: none */
+    int points;   /* places for points, or for edges; 0: one value for each sample */
     int channels; /* number of values side by side */
     int size;     /* numbers of one value: n n, n, dim, 1 */
 } RelnInputShape;

@@ -57,6 +57,7 @@ typedef struct RelnSpecInput {
     bool log;                  /* for a covariance: its logarithm is the feature */
     RelnReference reference;   /* for covariances under general frames: the pair lift */
     bool points;               /* a set of points for each sample: (N, P, ...) */
+    bool edges;                /* a value for each given edge: (N, E, ...) */
     char mask[RELN_SPEC_NAME]; /* (N, P), 1 for a point, 0 for padding; "": all are points */
     char count
         [RELN_SPEC_NAME]; /* (N,), instead of a mask: the number of points, which are the first places */
@@ -105,7 +106,7 @@ typedef enum RelnTargetAs {
     RELN_TARGET_COVARIANCE
 } RelnTargetAs;
 
-/* The items that have a value of a target, or a weight: one for each sample, point or given edge. */
+/* The items that have a value of an input or a target, or a weight: one for each sample, point or given edge. */
 typedef enum RelnItems { RELN_ITEMS_SAMPLES, RELN_ITEMS_POINTS, RELN_ITEMS_EDGES } RelnItems;
 
 /* The uncertainty of a Gaussian: one variance for each channel, or for a vector an equivariant covariance. */
@@ -139,6 +140,11 @@ static inline RelnItems reln_target_items(const RelnSpecTarget *target)
     return target->edges    ? RELN_ITEMS_EDGES
            : target->points ? RELN_ITEMS_POINTS
                             : RELN_ITEMS_SAMPLES;
+}
+
+static inline RelnItems reln_input_items(const RelnSpecInput *input)
+{
+    return input->edges ? RELN_ITEMS_EDGES : input->points ? RELN_ITEMS_POINTS : RELN_ITEMS_SAMPLES;
 }
 
 typedef enum RelnModelKind {

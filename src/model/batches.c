@@ -68,7 +68,7 @@ static RelnStatus load_sample(RelnData *d, const Lifted *to, ptrdiff_t row, Exte
     RELN_TRY(reln_data_lift(d, row, 0));
     if (reln_data_hides(d))
         reln_data_blank(d);
-    reln_lifted_put(d, to, before, reln_data_points(d, row));
+    reln_lifted_put(d, to, before, reln_data_extent(d, row));
     return reln_lifted_put_targets(d, to, before, row, 0);
 }
 
@@ -199,7 +199,7 @@ static int count_mask(int n, const double *mask)
 RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const double *const *values,
                               const double *mask, const ptrdiff_t *rows)
 {
-    Extent before = {0};
+    Extent before = {0}, size;
 
     reln_data_settle(d);
     RELN_TRY(reln_data_reserve(d, n));
@@ -209,11 +209,13 @@ RelnStatus reln_data_bind_raw(RelnData *d, RelnPlan *plan, ptrdiff_t n, const do
 
         for (int in = 0; in < d->m->spec.n_inputs; in++)
             raw[in] = values[in] + i * reln_data_numbers(d, in);
+        reln_data_go_to_edges(d, rows ? rows[i] : i);
         RELN_TRY(reln_model_lift(d->m, &d->work, i, raw, own, d->lifted));
-        d->batch.points[i] = count_mask(d->work.places, own);
-        reln_lifted_put(d, &d->batch, before, d->batch.points[i]);
-        before.samples++;
-        before.points += d->batch.points[i];
+        size = (Extent){1, count_mask(d->work.places, own), d->work.n_edges};
+        d->batch.points[i] = (int32_t)size.points;
+        reln_lifted_put(d, &d->batch, before, size);
+        before =
+            (Extent){before.samples + 1, before.points + size.points, before.edges + size.edges};
     }
     reln_data_put_edges(d, n, rows, &d->batch);
     return bind(d, plan);

@@ -117,7 +117,7 @@ static RelnNode *centred(Build *b, SlotId id, RelnNode *x)
 static RelnNode *scales(Build *b, SlotId id)
 {
     const RelnModel *m = b->m;
-    const double unit = id == SLOT_X || id == SLOT_X_POINTS ? feature_unit(b) : 1;
+    const double unit = reln_slot_is_features((int)id) ? feature_unit(b) : 1;
     const int c = m->slots[id].c;
     double *values = reln_build_scratch(b, (size_t)c, sizeof *values);
 
@@ -139,7 +139,7 @@ static RelnNode *scales(Build *b, SlotId id)
 
 static const RelnRep *slot_rep(const RelnModel *m, SlotId id)
 {
-    if (id == SLOT_X || id == SLOT_X_POINTS)
+    if (reln_slot_is_features((int)id))
         return m->rep;
     if (id == SLOT_REFERENCE)
         return reln_rep_product(m->vector, m->vector);
@@ -152,14 +152,16 @@ RelnNode *reln_build_input(Build *b, SlotId id)
 {
     const RelnModel *m = b->m;
     const Slot *s = &m->slots[id];
-    const bool rows = s->by_point && m->ragged;
-    const RelnDims dims = {.p = s->by_point && !rows ? m->points : 1, .k = s->k, .c = s->c};
+    const bool places = s->of == RELN_ITEMS_POINTS && !m->ragged;
+    const RelnDims dims = {.p = places ? m->points : 1, .k = s->k, .c = s->c};
+    const RelnDomain domain = s->of == RELN_ITEMS_EDGES               ? b->edges
+                              : s->of == RELN_ITEMS_POINTS && !places ? b->rows
+                                                                      : RELN_SAMPLES;
     RelnNode *x;
 
     if (s->c == 0 || b->slots[id])
         return b->slots[id];
-    x = reln_input(b->g, s->name, rows ? b->rows : RELN_SAMPLES, dims, slot_rep(m, id),
-                   reln_slot_dtype(m, (int)id));
+    x = reln_input(b->g, s->name, domain, dims, slot_rep(m, id), reln_slot_dtype(m, (int)id));
     if (id != SLOT_REFERENCE && id != SLOT_PRECISION)
         x = reln_mul(b->g, centred(b, id, x),
                      reln_cast(b->g, scales(b, id), reln_slot_dtype(m, (int)id)));

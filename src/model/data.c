@@ -20,7 +20,7 @@ static RelnStatus visit(RelnData *d, ptrdiff_t row, ptrdiff_t i, void *self)
         RELN_TRY(reln_sums_add(d, row, i, pass->sums));
     if (!d->resident)
         return RELN_OK;
-    reln_lifted_put(d, &d->all, reln_data_before(d, row), reln_data_points(d, row));
+    reln_lifted_put(d, &d->all, reln_data_before(d, row), reln_data_extent(d, row));
     return reln_lifted_put_targets(d, &d->all, reln_data_before(d, row), row, i);
 }
 
@@ -99,7 +99,7 @@ static size_t count_row(const RelnData *d)
 static int places_of(const RelnModel *m, const RelnShapes *shapes)
 {
     for (int i = 0; i < m->spec.n_inputs; i++)
-        if (shapes->input[i].points > 0)
+        if (m->spec.input[i].points)
             return shapes->input[i].points;
     return 0;
 }

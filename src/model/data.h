@@ -61,12 +61,12 @@ typedef struct Extent {
     ptrdiff_t samples, points, edges;
 } Extent;
 
-/* An Items walks over the items of a target in one sample, in the order of the rows of a graph. */
-typedef struct Items {
-    const double *mask;   /* places that hold an item; NULL: all do */
-    const int32_t *place; /* of edges: their places; NULL: items are in the order of places */
-    int end, at;
-} Items;
+static inline ptrdiff_t reln_extent_of(Extent extent, RelnItems items)
+{
+    return items == RELN_ITEMS_EDGES    ? extent.edges
+           : items == RELN_ITEMS_POINTS ? extent.points
+                                        : extent.samples;
+}
 
 /* A Batch holds some rows of an epoch; this rank reads [first, end) of them. */
 typedef struct Batch {
@@ -134,8 +134,6 @@ bool reln_data_draws(const RelnData *d);
 ptrdiff_t reln_data_target_count(const RelnData *d, int target);
 /* Begins with the first item of a target in sample `row`, whose points have this mask. */
 Items reln_data_walk_items(const RelnData *d, int target, ptrdiff_t row, const double *mask);
-/* Goes to the next item, and returns its place in the file; false: there is none. */
-bool reln_items_next(Items *items, int *place);
 /* The same for the items that have a weight, of sample `row`, row i of d->raw. */
 Items reln_data_walk_weights(const RelnData *d, ptrdiff_t row, ptrdiff_t i);
 /* Return the items before sample `row` of all data; those of a sample; and the room for n samples of any size. */
@@ -169,7 +167,7 @@ RelnStatus reln_data_walk(RelnData *d, ptrdiff_t first, ptrdiff_t end, Visit *vi
 /* Checks that every mask consists of 0 and 1 and has a point; fills d->points and d->first. */
 RelnStatus reln_data_count_points(RelnData *d);
 /* Checks that row i of d->raw satisfies the SPEC. */
-RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i);
+RelnStatus reln_data_check(RelnData *d, ptrdiff_t row, ptrdiff_t i);
 /* Lifts row i of d->raw into d->lifted. */
 RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
 
@@ -177,6 +175,8 @@ RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i);
 
 /* Read and check all edges, into d->degrees, d->from and d->first_edge; points have been counted. */
 RelnStatus reln_data_read_edges(RelnData *d);
+/* Makes the edges of a row those of the sample that is checked or lifted. */
+void reln_data_go_to_edges(RelnData *d, ptrdiff_t row);
 /* Copies the edges of the given rows into a batch. */
 void reln_data_put_edges(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, const Lifted *to);
 
@@ -206,8 +206,8 @@ ptrdiff_t reln_weight_room(const RelnData *d, Extent extent);
 double reln_lifted_bytes(const RelnData *d, Extent extent);
 RelnStatus reln_lifted_allocate(const RelnData *d, Extent extent, Lifted *out);
 void reln_lifted_free(const RelnData *d, Lifted *l);
-/* Copies d->lifted to the sample with so many items before it. */
-void reln_lifted_put(const RelnData *d, const Lifted *to, Extent before, int points);
+/* Copies d->lifted, a sample of this size, to the sample with so many items before it. */
+void reln_lifted_put(const RelnData *d, const Lifted *to, Extent before, Extent size);
 /* Copies targets and weights of sample `row`, row i of d->raw, to the sample with so many items before it; it has been lifted. */
 RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, Extent before,
                                    ptrdiff_t row, ptrdiff_t i);

@@ -171,6 +171,12 @@ RelnStatus reln_data_read_edges(RelnData *d)
     return RELN_OK;
 }
 
+void reln_data_go_to_edges(RelnData *d, ptrdiff_t row)
+{
+    d->work.edge = d->edge_place ? d->edge_place + d->first_edge[row] : NULL;
+    d->work.n_edges = reln_data_edges(d, row);
+}
+
 void reln_data_put_edges(const RelnData *d, ptrdiff_t n, const ptrdiff_t *rows, const Lifted *to)
 {
     ptrdiff_t points = 0, edges = 0;

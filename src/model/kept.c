@@ -5,10 +5,10 @@
 
 static bool in_rows(const RelnData *d, int id)
 {
-    return d->m->ragged && d->m->slots[id].by_point;
+    return d->m->ragged && d->m->slots[id].of != RELN_ITEMS_SAMPLES;
 }
 
-/* Returns the number of numbers of a slot for one sample, or for one point if masked-out points are not
+/* Returns the number of numbers of a slot for one sample, or for one point or edge if empty places are not
  * kept. */
 static ptrdiff_t slot_count(const RelnData *d, int id)
 {
@@ -17,32 +17,22 @@ static ptrdiff_t slot_count(const RelnData *d, int id)
     return in_rows(d, id) ? (ptrdiff_t)s->k * s->c : s->count;
 }
 
-/* Returns the index of a sample's first number, with so many items before it. */
-static ptrdiff_t slot_start(const RelnData *d, int id, Extent before)
+/* Returns how many numbers of a slot belong to so many items; for the items before a sample, its first
+ * index. */
+static ptrdiff_t slot_length(const RelnData *d, int id, Extent extent)
 {
-    return (in_rows(d, id) ? before.points : before.samples) * slot_count(d, id);
-}
-
-static ptrdiff_t slot_length(const RelnData *d, int id, int points)
-{
-    return (in_rows(d, id) ? points : 1) * slot_count(d, id);
+    return reln_extent_of(extent, in_rows(d, id) ? d->m->slots[id].of : RELN_ITEMS_SAMPLES) *
+           slot_count(d, id);
 }
 
 ptrdiff_t reln_slot_room(const RelnData *d, int slot, ptrdiff_t samples)
 {
-    return slot_start(d, slot, reln_data_room(d, samples));
-}
-
-static ptrdiff_t count_of(RelnItems items, Extent extent)
-{
-    return items == RELN_ITEMS_EDGES    ? extent.edges
-           : items == RELN_ITEMS_POINTS ? extent.points
-                                        : extent.samples;
+    return slot_length(d, slot, reln_data_room(d, samples));
 }
 
 static ptrdiff_t target_items(const RelnData *d, int target, Extent extent)
 {
-    return count_of(reln_target_items(&d->m->spec.target[target]), extent);
+    return reln_extent_of(extent, reln_target_items(&d->m->spec.target[target]));
 }
 
 ptrdiff_t reln_target_room(const RelnData *d, int target, Extent extent)
@@ -52,7 +42,7 @@ ptrdiff_t reln_target_room(const RelnData *d, int target, Extent extent)
 
 ptrdiff_t reln_weight_room(const RelnData *d, Extent extent)
 {
-    return d->found.weighted ? count_of(d->found.weights_of, extent) : 0;
+    return d->found.weighted ? reln_extent_of(extent, d->found.weights_of) : 0;
 }
 
 static size_t slot_item(const RelnData *d, int id)
@@ -69,7 +59,7 @@ double reln_lifted_bytes(const RelnData *d, Extent extent)
     for (int t = 0; t < d->m->spec.n_targets; t++)
         bytes += (double)reln_target_room(d, t, extent) * (double)d->item;
     for (int s = 0; s < SLOT_COUNT; s++)
-        bytes += (double)slot_start(d, s, extent) * (double)slot_item(d, s);
+        bytes += (double)slot_length(d, s, extent) * (double)slot_item(d, s);
     return bytes;
 }
 
@@ -77,7 +67,7 @@ RelnStatus reln_lifted_allocate(const RelnData *d, Extent extent, Lifted *out)
 {
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c) {
-            out->slot[s] = reln_alloc(d->ctx, (size_t)slot_start(d, s, extent), slot_item(d, s));
+            out->slot[s] = reln_alloc(d->ctx, (size_t)slot_length(d, s, extent), slot_item(d, s));
             if (!out->slot[s])
                 return RELN_ERR_NOMEM;
         }
@@ -124,12 +114,12 @@ static void convert(size_t item, ptrdiff_t count, const double *from, char *to)
             ((float *)(void *)to)[i] = (float)from[i];
 }
 
-void reln_lifted_put(const RelnData *d, const Lifted *to, Extent before, int points)
+void reln_lifted_put(const RelnData *d, const Lifted *to, Extent before, Extent size)
 {
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c)
-            convert(slot_item(d, s), slot_length(d, s, points), d->lifted[s],
-                    to->slot[s] + (size_t)slot_start(d, s, before) * slot_item(d, s));
+            convert(slot_item(d, s), slot_length(d, s, size), d->lifted[s],
+                    to->slot[s] + (size_t)slot_length(d, s, before) * slot_item(d, s));
 }
 
 /* Reorder (channels, size) of the file to (size, channels) of an item; an mlp keeps the order. */
@@ -181,7 +171,7 @@ RelnStatus reln_lifted_put_targets(const RelnData *d, const Lifted *to, Extent b
         if (d->found.target[t] >= 0)
             RELN_TRY(put_target(d, to, t, target_items(d, t, before), row, i));
     if (d->found.weighted)
-        put_weights(d, to, count_of(d->found.weights_of, before), row, i);
+        put_weights(d, to, reln_extent_of(before, d->found.weights_of), row, i);
     return RELN_OK;
 }
 
@@ -191,9 +181,9 @@ void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, Extent
 
     for (int s = 0; s < SLOT_COUNT; s++)
         if (d->m->slots[s].c)
-            memcpy(to->slot[s] + (size_t)slot_start(d, s, before) * slot_item(d, s),
-                   d->all.slot[s] + (size_t)slot_start(d, s, from) * slot_item(d, s),
-                   (size_t)slot_length(d, s, (int)size.points) * slot_item(d, s));
+            memcpy(to->slot[s] + (size_t)slot_length(d, s, before) * slot_item(d, s),
+                   d->all.slot[s] + (size_t)slot_length(d, s, from) * slot_item(d, s),
+                   (size_t)slot_length(d, s, size) * slot_item(d, s));
     for (int t = 0; t < d->m->spec.n_targets; t++) {
         const bool class = d->m->spec.target[t].as == RELN_TARGET_CLASS;
         const size_t one = (size_t)d->layout.target[t].truth * (class ? sizeof(int32_t) : d->item);
@@ -203,7 +193,7 @@ void reln_lifted_copy(const RelnData *d, ptrdiff_t row, const Lifted *to, Extent
                (size_t)target_items(d, t, size) * one);
     }
     if (d->found.weighted)
-        memcpy(to->weights + (size_t)count_of(d->found.weights_of, before) * d->item,
-               d->all.weights + (size_t)count_of(d->found.weights_of, from) * d->item,
-               (size_t)count_of(d->found.weights_of, size) * d->item);
+        memcpy(to->weights + (size_t)reln_extent_of(before, d->found.weights_of) * d->item,
+               d->all.weights + (size_t)reln_extent_of(from, d->found.weights_of) * d->item,
+               (size_t)reln_extent_of(size, d->found.weights_of) * d->item);
 }

@@ -85,12 +85,14 @@ static RelnStatus check_shape(const RelnModel *m, int input, int points)
     const RelnInputShape *s = &m->shapes.input[input];
     const int size = reln_kind_size(in->as, m->n, reln_group_n_lie(m->symmetry));
 
-    if (s->size == size && s->channels >= 1 && in->points == (s->points > 0) &&
-        (!in->points || s->points == points))
+    const int places = in->edges ? m->shapes.edges : in->points ? points : 0;
+
+    if (s->size == size && s->channels >= 1 && s->points == places &&
+        (places > 0) == (in->edges || in->points))
         return RELN_OK;
     return reln_fail(m->ctx, RELN_ERR_SHAPE,
-                     "%s: %d points of %d channels of %d numbers; wanted %d points and %d numbers",
-                     in->name, s->points, s->channels, s->size, in->points ? points : 0, size);
+                     "%s: %d %s of %d channels of %d numbers; wanted %d and %d numbers", in->name,
+                     s->points, in->edges ? "edges" : "points", s->channels, s->size, places, size);
 }
 
 /* Checks the shapes: all sets of points have the same number of places. */

@@ -11,6 +11,8 @@ typedef enum SlotId {
     SLOT_X,        /* features of samples */
     SLOT_S_POINTS, /* invariants of points */
     SLOT_S,
+    SLOT_X_EDGES,  /* features of given edges */
+    SLOT_S_EDGES,  /* invariants of given edges */
     SLOT_V,        /* unchanged vectors, for a vector target */
     SLOT_V_POINTS, /* unchanged vectors of the steps of a sequence */
     SLOT_FLAT,     /* every number of a sample, for an mlp */
@@ -21,14 +23,24 @@ typedef enum SlotId {
 
 typedef struct Slot {
     const char *name;
-    bool by_point;
+    RelnItems of;    /* items that have a value in the slot */
     int k, c;        /* c = 0: the slot is empty */
     ptrdiff_t count; /* largest number of numbers for each sample */
 } Slot;
 
+/* An Items walks over the items of an input or a target in one sample, in the order of the rows of a graph. */
+typedef struct Items {
+    const double *mask;   /* places that hold an item; NULL: all do */
+    const int32_t *place; /* of edges: their places; NULL: items are in the order of places */
+    int end, at;
+} Items;
+
 /* A LiftWork is scratch memory for lifting one sample. */
 typedef struct LiftWork {
     int places;          /* places for points of a sample */
+    int edge_places;     /* places for given edges of a sample */
+    const int32_t *edge; /* the given edges of the sample that is lifted: their places, */
+    int n_edges;         /* in the order of the rows of a graph */
     double *block;       /* prepared values of one point of an input */
     double *coordinates; /* coordinates of one matrix */
     double *covariances; /* all covariances of the sample */
@@ -102,13 +114,19 @@ static inline bool reln_model_is_structured(const RelnModel *m)
     return m->spec.model.kind >= RELN_MODEL_SET;
 }
 
+/* Returns whether the items of a slot are features, on which the symmetry acts by the rep of features. */
+static inline bool reln_slot_is_features(int slot)
+{
+    return slot == SLOT_X || slot == SLOT_X_POINTS || slot == SLOT_X_EDGES;
+}
+
 /* Returns the dtype of a slot's numbers. Vectors of structured networks are f64, because products of
  * four-vectors lose digits in f32. */
 static inline RelnDtype reln_slot_dtype(const RelnModel *m, int slot)
 {
     const bool wide = reln_model_is_structured(m) && !m->algebra;
 
-    return wide && (slot == SLOT_X || slot == SLOT_X_POINTS) ? RELN_F64 : m->spec.train.dtype;
+    return wide && reln_slot_is_features(slot) ? RELN_F64 : m->spec.train.dtype;
 }
 
 static inline int reln_model_k(const RelnModel *m)
@@ -164,17 +182,25 @@ struct RelnClaims;
 RelnStatus reln_model_claim_lifts(const RelnModel *m, struct RelnClaims *claims);
 
 /* sample.c: lifts one sample. */
-RelnStatus reln_lift_work_init(const RelnModel *m, int places, RelnArena *arena, LiftWork *w);
+RelnStatus reln_lift_work_init(const RelnModel *m, int places, int edge_places, RelnArena *arena,
+                               LiftWork *w);
 /* raw[i] holds the numbers of input i; mask (places) marks the existing points, NULL: all. out[slot] has room
  * for slots[].count numbers; missing points are left out (zero in SLOT_FLAT). `row` is for messages. */
 RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
                            const double *const *raw, const double *mask, double *const *out);
 
-/* Returns the places for points of an input; 1 for an input without points. */
+/* Returns the places for points or edges of an input; 1 for an input of samples. */
 static inline int reln_lift_places(const RelnModel *m, const LiftWork *w, int input)
 {
-    return m->shapes.input[input].points > 0 ? w->places : 1;
+    const RelnItems items = reln_input_items(&m->spec.input[input]);
+
+    return items == RELN_ITEMS_EDGES ? w->edge_places : items == RELN_ITEMS_POINTS ? w->places : 1;
 }
+
+/* Begins with the first item of an input in a sample, whose points have this mask (NULL: all are there). */
+Items reln_lift_items(const RelnModel *m, const LiftWork *w, int input, const double *mask);
+/* Goes to the next item, and returns its place in the file; false: there is none. */
+bool reln_items_next(Items *items, int *place);
 
 /* Returns whether a file may have other places for points than the model; not if the network has weights for
  * each place. */

@@ -62,11 +62,11 @@ static void moments_join(Moments *m, const Moments *next)
 }
 
 /* Adds the squares of an input's channels in its slot; of scalars also the moments of each column. */
-static void add_input(const RelnData *d, int input, int points, Sums *sums)
+static void add_input(const RelnData *d, int input, Extent size, Sums *sums)
 {
     const Lift *lift = &d->m->lift[input];
     const Slot *slot = &d->m->slots[lift->slot];
-    const ptrdiff_t items = (slot->by_point ? points : 1) * (ptrdiff_t)slot->k;
+    const ptrdiff_t items = reln_extent_of(size, slot->of) * slot->k;
     int first;
     const int columns = reln_model_columns(d->m, input, &first);
 
@@ -98,7 +98,7 @@ static RelnStatus add_target(const RelnData *d, int target, ptrdiff_t row, ptrdi
 RelnStatus reln_sums_add(const RelnData *d, ptrdiff_t row, ptrdiff_t i, Sums *sums)
 {
     for (int in = 0; in < d->m->spec.n_inputs; in++)
-        add_input(d, in, reln_data_points(d, row), sums);
+        add_input(d, in, reln_data_extent(d, row), sums);
     sums->points += reln_data_points(d, row);
     sums->samples += 1;
     for (int t = 0; t < d->m->spec.n_targets; t++)
@@ -286,7 +286,7 @@ RelnStatus reln_data_compare(RelnData *d)
         RELN_TRY(reln_data_read(d, row, 1));
         RELN_TRY(reln_data_lift(d, row, 0));
         for (int in = 0; in < d->m->spec.n_inputs; in++)
-            add_input(d, in, reln_data_points(d, row), &sums);
+            add_input(d, in, reln_data_extent(d, row), &sums);
     }
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         if (sums.square[in] > 0)

@@ -81,8 +81,8 @@ static bool is_of(const RelnSpec *spec, RelnItems items, const char *name)
 {
     if (items == RELN_ITEMS_EDGES && strcmp(spec->edges.name, name) == 0)
         return true;
-    for (int i = 0; i < spec->n_inputs && items == RELN_ITEMS_POINTS; i++)
-        if (spec->input[i].points && strcmp(spec->input[i].name, name) == 0)
+    for (int i = 0; i < spec->n_inputs; i++)
+        if (reln_input_items(&spec->input[i]) == items && strcmp(spec->input[i].name, name) == 0)
             return true;
     for (int t = 0; t < spec->n_targets; t++)
         if (reln_target_items(&spec->target[t]) == items && strcmp(spec->target[t].name, name) == 0)

@@ -94,17 +94,6 @@ Items reln_data_walk_items(const RelnData *d, int target, ptrdiff_t row, const d
     return (Items){.end = 1};
 }
 
-bool reln_items_next(Items *items, int *place)
-{
-    while (items->mask && items->at < items->end && items->mask[items->at] == 0)
-        items->at++;
-    if (items->at == items->end)
-        return false;
-    *place = items->place ? items->place[items->at] : items->at;
-    items->at++;
-    return true;
-}
-
 /* ---- reading ---------------------------------------------------------------------------------------------------------- */
 
 static RelnStatus allocate_raw(RelnData *d)
@@ -279,10 +268,10 @@ static RelnStatus check_input(const RelnData *d, int input, ptrdiff_t row, const
 {
     const RelnInputShape *shape = &d->m->shapes.input[input];
     const ptrdiff_t step = (ptrdiff_t)shape->channels * shape->size;
+    Items items = reln_lift_items(d->m, &d->work, input, mask);
 
-    for (int p = 0; p < (shape->points ? d->work.places : 1); p++)
-        if (!shape->points || !mask || mask[p] != 0)
-            RELN_TRY(check_point(d, input, row, x + p * step));
+    for (int p; reln_items_next(&items, &p);)
+        RELN_TRY(check_point(d, input, row, x + p * step));
     if (strcmp(d->m->spec.input[input].name, d->m->spec.sequence.time) == 0 && step == 1 &&
         !d->options.windows)
         return reln_sequence_check_times(d->ctx, d->m->spec.input[input].name, row, shape->points,
@@ -364,8 +353,9 @@ static RelnStatus check_weights(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
     return RELN_OK;
 }
 
-RelnStatus reln_data_check(const RelnData *d, ptrdiff_t row, ptrdiff_t i)
+RelnStatus reln_data_check(RelnData *d, ptrdiff_t row, ptrdiff_t i)
 {
+    reln_data_go_to_edges(d, row);
     for (int in = 0; in < d->m->spec.n_inputs; in++)
         RELN_TRY(check_input(d, in, row, d->raw.input[in] + i * reln_data_numbers(d, in),
                              reln_data_mask_of(d, i)));
@@ -416,13 +406,18 @@ RelnStatus reln_data_count_points(RelnData *d)
 
 /* ---- lifting ---------------------------------------------------------------------------------------------------------- */
 
+static int places_for(const RelnData *d, RelnItems items)
+{
+    return items == RELN_ITEMS_EDGES    ? d->work.edge_places
+           : items == RELN_ITEMS_POINTS ? d->work.places
+                                        : 1;
+}
+
 static RelnStatus allocate_lifted(RelnData *d)
 {
     for (int s = 0; s < SLOT_COUNT; s++) {
         const Slot *slot = &d->m->slots[s];
-        const ptrdiff_t count = slot->by_point && d->m->ragged
-                                    ? (ptrdiff_t)slot->k * slot->c * d->work.places
-                                    : slot->count;
+        const ptrdiff_t count = (ptrdiff_t)slot->k * slot->c * places_for(d, slot->of);
 
         d->lifted[s] = reln_arena_alloc(&d->arena, (size_t)count + 1, sizeof(double));
         if (!d->lifted[s])
@@ -442,12 +437,13 @@ RelnStatus reln_data_lift(RelnData *d, ptrdiff_t row, ptrdiff_t i)
     const double *raw[RELN_SPEC_INPUTS] = {0};
 
     pointers(d, i, raw);
+    reln_data_go_to_edges(d, row);
     return reln_model_lift(d->m, &d->work, row, raw, reln_data_mask_of(d, i), d->lifted);
 }
 
 RelnStatus reln_data_make_rows(RelnData *d, int places)
 {
-    RELN_TRY(reln_lift_work_init(d->m, places, &d->arena, &d->work));
+    RELN_TRY(reln_lift_work_init(d->m, places, d->found.edge_places, &d->arena, &d->work));
     d->layout = reln_model_layout_at(d->m, places, d->found.edge_places);
     RELN_TRY(allocate_raw(d));
     return allocate_lifted(d);

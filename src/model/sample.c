@@ -37,11 +37,13 @@ static ptrdiff_t count_covariances(const RelnModel *m, const LiftWork *w)
     return count;
 }
 
-RelnStatus reln_lift_work_init(const RelnModel *m, int places, RelnArena *arena, LiftWork *w)
+RelnStatus reln_lift_work_init(const RelnModel *m, int places, int edge_places, RelnArena *arena,
+                               LiftWork *w)
 {
     const size_t n2 = (size_t)m->n * (size_t)m->n;
 
     w->places = places;
+    w->edge_places = edge_places;
     w->block = reln_arena_alloc(arena, most_prepared(m), sizeof *w->block);
     w->coordinates = reln_arena_alloc(arena, m->algebra ? (size_t)reln_algebra_dim(m->algebra) : 1,
                                       sizeof *w->coordinates);
@@ -51,12 +53,33 @@ RelnStatus reln_lift_work_init(const RelnModel *m, int places, RelnArena *arena,
     return w->block && w->coordinates && w->covariances && w->sbar ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-/* ---- lifting ------------------------------------------------------------------------------------------------------ */
+/* ---- items -------------------------------------------------------------------------------------------------------- */
 
-static bool present(const RelnModel *m, int input, const double *mask, int point)
+Items reln_lift_items(const RelnModel *m, const LiftWork *w, int input, const double *mask)
 {
-    return !m->spec.input[input].points || !mask || mask[point] != 0;
+    switch (reln_input_items(&m->spec.input[input])) {
+    case RELN_ITEMS_EDGES:
+        return (Items){.place = w->edge, .end = w->n_edges};
+    case RELN_ITEMS_POINTS:
+        return (Items){.mask = mask, .end = w->places};
+    case RELN_ITEMS_SAMPLES:
+        break;
+    }
+    return (Items){.end = 1};
 }
+
+bool reln_items_next(Items *items, int *place)
+{
+    while (items->mask && items->at < items->end && items->mask[items->at] == 0)
+        items->at++;
+    if (items->at == items->end)
+        return false;
+    *place = items->place ? items->place[items->at] : items->at;
+    items->at++;
+    return true;
+}
+
+/* ---- lifting ------------------------------------------------------------------------------------------------------ */
 
 /* Computes the mean of all covariances of the sample. */
 static RelnStatus reference(const RelnModel *m, const LiftWork *w, const double *const *raw,
@@ -65,14 +88,15 @@ static RelnStatus reference(const RelnModel *m, const LiftWork *w, const double 
     const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
     ptrdiff_t used = 0;
 
-    for (int i = 0; i < m->spec.n_inputs; i++)
-        for (int p = 0; m->spec.input[i].as == RELN_AS_COVARIANCE && p < reln_lift_places(m, w, i);
-             p++)
-            if (present(m, i, mask, p)) {
-                memcpy(w->covariances + used, raw[i] + p * at_point(m, i),
-                       (size_t)at_point(m, i) * sizeof *w->covariances);
-                used += at_point(m, i);
-            }
+    for (int i = 0; i < m->spec.n_inputs; i++) {
+        Items items = reln_lift_items(m, w, i, mask);
+
+        for (int p; m->spec.input[i].as == RELN_AS_COVARIANCE && reln_items_next(&items, &p);) {
+            memcpy(w->covariances + used, raw[i] + p * at_point(m, i),
+                   (size_t)at_point(m, i) * sizeof *w->covariances);
+            used += at_point(m, i);
+        }
+    }
     return reln_reference_mean(m->ctx, m->n, used / n2, w->covariances, 0, NULL, w->sbar);
 }
 
@@ -164,7 +188,7 @@ static RelnStatus put_flat(const RelnModel *m, const LiftWork *w, int input, con
     for (int p = 0; p < reln_lift_places(m, w, input); p++, out += count) {
         const double *x;
 
-        if (present(m, input, mask, p)) {
+        if (!m->spec.input[input].points || !mask || mask[p] != 0) {
             RELN_TRY(prepare(m, w, input, raw + p * at_point(m, input), &x));
             memcpy(out, x, (size_t)count * sizeof *out);
         } else {
@@ -179,15 +203,13 @@ static RelnStatus lift_input(const RelnModel *m, const LiftWork *w, int input, p
 {
     const Lift *lift = &m->lift[input];
     const Slot *slot = &m->slots[lift->slot];
+    Items items = reln_lift_items(m, w, input, mask);
     double *item = out[lift->slot];
 
     if (lift->slot == SLOT_FLAT)
         return put_flat(m, w, input, raw, mask, item);
-    for (int p = 0; p < reln_lift_places(m, w, input); p++)
-        if (present(m, input, mask, p)) {
-            RELN_TRY(put_point(m, w, input, row, raw + p * at_point(m, input), item));
-            item += (ptrdiff_t)slot->k * slot->c;
-        }
+    for (int p; reln_items_next(&items, &p); item += (ptrdiff_t)slot->k * slot->c)
+        RELN_TRY(put_point(m, w, input, row, raw + p * at_point(m, input), item));
     if (lift->vectors >= 0)
         put_vectors(m, w, input, raw, out);
     return RELN_OK;

@@ -141,8 +141,8 @@ static RelnStatus survey_input(Survey *s, int i)
     if (in->n_value > 0)
         return survey_value(s, i);
     RELN_TRY(find(s->ctx, s->archive, in->name, &a, &s->found->input[i]));
-    RELN_TRY(shape_of(s->ctx, in->name, in->as, in->points ? RELN_ITEMS_POINTS : RELN_ITEMS_SAMPLES,
-                      s->n, s->dim, a, &s->shapes->input[i]));
+    RELN_TRY(shape_of(s->ctx, in->name, in->as, reln_input_items(in), s->n, s->dim, a,
+                      &s->shapes->input[i]));
     return check_count(s, in->name, a);
 }
 
@@ -270,6 +270,17 @@ static RelnStatus survey_weights(Survey *s)
                      shape_text(a, seen, sizeof seen), s->found->count, ors[items]);
 }
 
+/* Checks that inputs of edges have as many places as there are for edges. */
+static RelnStatus check_edge_inputs(const Survey *s)
+{
+    for (int i = 0; i < s->spec->n_inputs; i++)
+        if (s->spec->input[i].edges && s->shapes->input[i].points != s->found->edge_places)
+            return reln_fail(
+                s->ctx, RELN_ERR_SHAPE, "%s: %d edges; wanted %d, as the given edges have",
+                s->spec->input[i].name, s->shapes->input[i].points, s->found->edge_places);
+    return RELN_OK;
+}
+
 /* An array of edges (N, E, 2), and its mask (N, E) or counts (N,). */
 static RelnStatus survey_edges(Survey *s)
 {
@@ -286,6 +297,7 @@ static RelnStatus survey_edges(Survey *s)
         return reln_fail(s->ctx, RELN_ERR_SHAPE, "%s: shape %s; wanted (N, E, 2), edges", e->name,
                          shape_text(a, seen, sizeof seen));
     s->shapes->edges = s->found->edge_places = (int)a->dims[1];
+    RELN_TRY(check_edge_inputs(s));
     if (!e->mask[0] && !sizes[0])
         return RELN_OK;
     RELN_TRY(find(s->ctx, s->archive, e->mask[0] ? e->mask : sizes, &a,

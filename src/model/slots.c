@@ -6,6 +6,8 @@ static const char *const slot_names[SLOT_COUNT] = {[SLOT_X_POINTS] = "x.points",
                                                    [SLOT_X] = "x",
                                                    [SLOT_S_POINTS] = "s.points",
                                                    [SLOT_S] = "s",
+                                                   [SLOT_X_EDGES] = "x.edges",
+                                                   [SLOT_S_EDGES] = "s.edges",
                                                    [SLOT_V] = "v",
                                                    [SLOT_V_POINTS] = "v.points",
                                                    [SLOT_FLAT] = "flat",
@@ -19,8 +21,8 @@ static SlotId slot_of(const RelnModel *m, const RelnSpecInput *in)
     if (reln_model_is_mlp(m))
         return SLOT_FLAT;
     if (reln_input_kind(in->as)->feature == FEATURE_SCALAR)
-        return in->points ? SLOT_S_POINTS : SLOT_S;
-    return in->points ? SLOT_X_POINTS : SLOT_X;
+        return in->edges ? SLOT_S_EDGES : in->points ? SLOT_S_POINTS : SLOT_S;
+    return in->edges ? SLOT_X_EDGES : in->points ? SLOT_X_POINTS : SLOT_X;
 }
 
 static bool has_vector_target(const RelnModel *m)
@@ -50,10 +52,25 @@ static void put_in_slot(RelnModel *m, int input)
         lift->vectors = m->slots[SLOT_V_POINTS].c;
         m->slots[SLOT_V_POINTS].c += shape->channels;
     }
-    if (reln_input_kind(in->as)->as_is && !in->points && m->algebra && has_vector_target(m)) {
+    if (reln_input_kind(in->as)->as_is && reln_input_items(in) == RELN_ITEMS_SAMPLES &&
+        m->algebra && has_vector_target(m)) {
         lift->vectors = m->slots[SLOT_V].c;
         m->slots[SLOT_V].c += shape->channels;
     }
+}
+
+static RelnItems items_of(int slot)
+{
+    if (slot == SLOT_X_EDGES || slot == SLOT_S_EDGES)
+        return RELN_ITEMS_EDGES;
+    return slot == SLOT_X_POINTS || slot == SLOT_S_POINTS || slot == SLOT_V_POINTS
+               ? RELN_ITEMS_POINTS
+               : RELN_ITEMS_SAMPLES;
+}
+
+static int places_of(const RelnModel *m, RelnItems items)
+{
+    return items == RELN_ITEMS_EDGES ? m->shapes.edges : items == RELN_ITEMS_POINTS ? m->points : 1;
 }
 
 static void size_slots(RelnModel *m)
@@ -62,12 +79,12 @@ static void size_slots(RelnModel *m)
         Slot *slot = &m->slots[s];
 
         slot->name = slot_names[s];
-        slot->by_point = s == SLOT_X_POINTS || s == SLOT_S_POINTS || s == SLOT_V_POINTS;
-        slot->k = s == SLOT_X_POINTS || s == SLOT_X            ? reln_model_k(m)
+        slot->of = items_of(s);
+        slot->k = reln_slot_is_features(s)                     ? reln_model_k(m)
                   : s == SLOT_V || s == SLOT_V_POINTS          ? m->n
                   : s == SLOT_REFERENCE || s == SLOT_PRECISION ? m->n * m->n
                                                                : 1;
-        slot->count = (ptrdiff_t)slot->k * slot->c * (slot->by_point ? m->points : 1);
+        slot->count = (ptrdiff_t)slot->k * slot->c * places_of(m, slot->of);
     }
 }
 
@@ -107,7 +124,8 @@ const char *reln_model_mask(const RelnModel *m)
 
 static RelnStatus want_features(const RelnModel *m)
 {
-    if (reln_model_is_mlp(m) || m->slots[SLOT_X].c || m->slots[SLOT_X_POINTS].c)
+    if (reln_model_is_mlp(m) || m->slots[SLOT_X].c || m->slots[SLOT_X_POINTS].c ||
+        m->slots[SLOT_X_EDGES].c)
         return RELN_OK;
     return reln_fail(m->ctx, RELN_ERR_ARG,
                      "every input is a scalar, on which %s does nothing; wanted kind: mlp",

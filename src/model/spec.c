@@ -101,6 +101,9 @@ static const Key input_keys[] = {
      WORD(RelnSpecInput, reference, reference_words),
      .help = "of covariances: mean compares them with their mean, for gl:n"},
     {.name = "points", FLAG(RelnSpecInput, points), .help = "a set for each sample: (N, P, ...)"},
+    {.name = "edges",
+     FLAG(RelnSpecInput, edges),
+     .help = "a value for each given edge: (N, E, ...); see edges below"},
     {.name = "mask", TEXT(RelnSpecInput, mask), .help = "array (N, P): 1 where a point is"},
     {.name = "count",
      TEXT(RelnSpecInput, count),
@@ -712,6 +715,11 @@ static RelnStatus check_input(const Reader *r, const RelnDocNode *node, const Re
     if (in->reference != RELN_REFERENCE_NONE && in->as != RELN_AS_COVARIANCE)
         return reln_keys_fail(r, node, "input %s: reference is for a covariance, and this is a %s",
                               in->name, as);
+    if (in->edges && (in->points || in->sequence || in->n_value > 0))
+        return reln_keys_fail(r, node, "input %s is of edges and %s; wanted one of them", in->name,
+                              in->sequence      ? "a sequence"
+                              : in->n_value > 0 ? "has a value"
+                                                : "of points");
     if (in->mask[0] && !in->points)
         return reln_keys_fail(
             r, node, "input %s: a mask is for points; wanted points: true beside it", in->name);
@@ -812,6 +820,11 @@ static RelnStatus check_inputs(const Reader *r, const RelnDocNode *root, const R
 
     for (int i = 0; i < spec->n_inputs; i++, node = node->next) {
         RELN_TRY(check_input(r, node, &spec->input[i]));
+        if (spec->input[i].edges && !spec->edges.name[0])
+            return reln_keys_fail(r, node,
+                                  "input %s is of edges, and none are given; wanted edges: {name: "
+                                  "ARRAY}",
+                                  spec->input[i].name);
         for (int t = 0; t < spec->n_targets; t++)
             if (strcmp(spec->input[i].name, spec->target[t].name) == 0)
                 return reln_keys_fail(r, node, "input %s is the target, too", spec->input[i].name);

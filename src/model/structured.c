@@ -58,6 +58,60 @@ static RelnFeatures embedded(Build *b, RelnFeatures f)
     return f;
 }
 
+/* ---- given edges ----------------------------------------------------------------------------------------------------- */
+
+/* Number of combinations of the features of its edges that a point receives. */
+enum { FROM_EDGES = 4 };
+
+/* Declares the given edges, if there are any, and the point that each of them is from. */
+static void open_edges(Build *b)
+{
+    if (!b->m->spec.edges.name[0])
+        return;
+    b->edges = reln_members(b->g, "edges", b->rows, b->sizes.degree > 16 ? b->sizes.degree : 16,
+                            b->sizes.edges > 1024 ? b->sizes.edges : 1024);
+    b->from = reln_input_index(b->g, "edges.from", b->edges, (RelnDims){0}, b->rows, 0);
+}
+
+/* Returns the invariants of the inputs of edges: the scalars, and products of the features with each other; NULL if there is no
+ * such input. */
+static RelnNode *of_given_edges(Build *b, const RelnScales *scale)
+{
+    RelnNode *x = b->m->slots[SLOT_X_EDGES].c ? reln_build_input(b, SLOT_X_EDGES) : NULL;
+    RelnNode *s = b->m->slots[SLOT_S_EDGES].c ? reln_build_input(b, SLOT_S_EDGES) : NULL;
+
+    return reln_build_join(b, s, x ? reln_nn_relate(&b->net, x, x, scale) : NULL);
+}
+
+/* Returns the values of the two points of every edge, side by side. */
+static RelnNode *at_both_ends(Build *b, RelnNode *x)
+{
+    return x ? reln_build_join(b, reln_gather(b->g, x, b->from), reln_spread(b->g, x, b->edges))
+             : NULL;
+}
+
+/* Brings features of edges to the points to which the edges lead: sums over edges, with coefficients that are functions of the
+ * invariants of the edge and of its two points; NULL if edges have no features. */
+static RelnNode *from_edges(Build *b, const RelnScales *scale)
+{
+    const int c = b->m->slots[SLOT_X_EDGES].c;
+    RelnGraph *g = b->g;
+    RelnNode *a;
+
+    if (c == 0)
+        return NULL;
+    a = reln_build_join(b, of_given_edges(b, scale),
+                        at_both_ends(b, reln_build_input(b, SLOT_S_POINTS)));
+    a = reln_nn_batch_norm_invariants(&b->net, "edges.norm", a, NULL);
+    a = reln_nn_dense(&b->net, "edges.hidden", a, b->width);
+    a = reln_nn_activate(g, b->m->spec.model.activation, a);
+    a = reln_nn_dense(&b->net, "edges.coefficients", a, c * FROM_EDGES);
+    a = reln_reshape(g, a, (RelnDims){.r = c, .c = FROM_EDGES});
+    a = reln_channel_mix(g, reln_build_input(b, SLOT_X_EDGES),
+                         a ? reln_cast(g, a, reln_slot_dtype(b->m, SLOT_X_EDGES)) : NULL);
+    return reln_reduce(g, a, b->rows);
+}
+
 /* Number of rounds in which parts are found; and the largest number of parts whose products are used, because
  * products grow with the square. */
 enum { PART_ROUNDS = 6, PART_PRODUCTS = 4 };
@@ -92,10 +146,12 @@ static RelnSet begin(Build *b, const RelnScales *scale)
 {
     RelnFeatures f = {reln_build_input(b, SLOT_X_POINTS), reln_build_input(b, SLOT_S_POINTS)};
     RelnNode *z = reln_build_join(b, size_of_set(b), reln_build_input(b, SLOT_S)), *parts;
+    RelnNode *brought = from_edges(b, scale);
 
-    if (!f.x)
+    if (!f.x && !brought)
         return (RelnSet){0};
-    parts = parts_of(b, f.x, scale, &z);
+    parts = parts_of(b, f.x ? f.x : brought, scale, &z);
+    f.x = reln_build_join(b, f.x, brought);
     f = embedded(b, f);
     f.s = reln_build_join(b, reln_nn_relate(&b->net, f.x, f.x, scale), f.s);
     return (RelnSet){f.x, f.s, parts, z};
@@ -218,15 +274,9 @@ static RelnFeatures of_points(Build *b, const RelnSet *set, RelnNode *made)
     return (RelnFeatures){reln_nn_gate(&b->net, "coefficients.points", x, s, b->width), s};
 }
 
-/* Returns the values of the two points of every edge, side by side. */
-static RelnNode *at_both_ends(Build *b, RelnNode *x)
-{
-    return x ? reln_build_join(b, reln_gather(b->g, x, b->from), reln_spread(b->g, x, b->edges))
-             : NULL;
-}
-
 /* Computes the same for targets of edges. The invariants of an edge are those of its two points, their products, those of their
- * difference, and those of the set. Vectors and matrices are combinations of the features of both points, and of the sums. */
+ * difference, those of the inputs of the edge, and those of the set. Vectors and matrices are combinations of the features of
+ * both points, of those of the edge, and of the sums. */
 static RelnFeatures of_edges(Build *b, const RelnSet *set, RelnNode *made)
 {
     const RelnScales scale = reln_build_scales(b);
@@ -236,11 +286,13 @@ static RelnFeatures of_edges(Build *b, const RelnSet *set, RelnNode *made)
     near = reln_build_join(b, reln_nn_relate(&b->net, from, to, &scale),
                            reln_nn_lengths(&b->net, between, &scale));
     near = reln_nn_batch_norm_invariants(&b->net, "near.edges", near, NULL);
-    s = reln_build_join(b, near, at_both_ends(b, set->s));
+    s = reln_build_join(b, near, of_given_edges(b, &scale));
+    s = reln_build_join(b, s, at_both_ends(b, set->s));
     s = reln_build_join(b, s, reln_spread(b->g, set->z, b->edges));
     if (!needs_features(b->m, RELN_ITEMS_EDGES))
         return (RelnFeatures){NULL, s};
     x = reln_build_join(b, reln_build_join(b, from, to), reln_spread(b->g, set->sums, b->edges));
+    x = reln_build_join(b, x, reln_build_input(b, SLOT_X_EDGES));
     x = reln_build_join(b, reln_cast(b->g, x, RELN_DEFAULT),
                         made ? reln_cast(b->g, at_both_ends(b, made), RELN_DEFAULT) : NULL);
     x = reln_nn_linear(&b->net, "mixed.edges", x, b->width);
@@ -289,16 +341,8 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     const int k = b->m->spec.model.neighbours;
     Pairs p = {RELN_STEP, NULL, usual_size(b)};
 
-    if (b->m->spec.edges.name[0]) {
-        p.usual = 1;
-        p.domain = reln_members(b->g, "edges", b->rows, b->sizes.degree > 16 ? b->sizes.degree : 16,
-                                b->sizes.edges > 1024 ? b->sizes.edges : 1024);
-        p.other = reln_input_index(b->g, "edges.from", p.domain, (RelnDims){0}, b->rows, 0);
-        b->edges = p.domain;
-        b->from = p.other;
-        return p;
-    }
-
+    if (b->from)
+        return (Pairs){b->edges, b->from, 1};
     if (k == 0)
         return p;
     p.usual = k;
@@ -311,6 +355,7 @@ static Pairs pairs_of(Build *b, RelnNode *x)
  * messages also move *made. */
 static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs, RelnNode **made)
 {
+    const RelnScales scale = reln_build_scales(b);
     const bool move =
         needs_features(b->m, RELN_ITEMS_POINTS) || needs_features(b->m, RELN_ITEMS_EDGES);
     const RelnMessages options = {.hidden = b->width,
@@ -320,9 +365,10 @@ static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs,
                                   .move = move,
                                   .pairs = pairs->domain,
                                   .other = pairs->other,
+                                  .of_pairs = b->from ? of_given_edges(b, &scale) : NULL,
                                   .count = pairs->usual,
                                   .residual = reln_node_dims(set.s).c == b->width,
-                                  .scales = reln_build_scales(b),
+                                  .scales = scale,
                                   .activation = b->m->spec.model.activation};
     const RelnFeatures f =
         reln_nn_messages(&b->net, name, (RelnFeatures){*made ? *made : set.x, set.s}, &options);
@@ -361,8 +407,7 @@ Seen reln_build_structured(Build *b)
 {
     const RelnSpecModel *spec = &b->m->spec.model;
     const RelnScales scale = reln_build_scales(b);
-    const RelnSet points = begin(b, &scale);
-    RelnSet set = points;
+    RelnSet points, set;
     RelnExchange options = {.sums = spec->sums,
                             .width = b->width,
                             .scales = scale,
@@ -376,6 +421,8 @@ Seen reln_build_structured(Build *b)
     Groups groups = {0};
     Seen seen = {0};
 
+    open_edges(b);
+    set = points = begin(b, &scale);
     if (!set.x) {
         reln_graph_fail(b->g, RELN_ERR_ARG,
                         "kind %s: no input is a set of matrices or vectors; wanted points: true",

@@ -96,6 +96,16 @@ static const Bad bad[] = {
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nmodel: {kind: graph}\n"
      "edges: {name: e}\ntarget: {name: y, as: vector, points: true, edges: true}\n",
      "spec.yaml:5: target y is of points and of edges; wanted one of them"},
+    {"symmetry: so:3\ninputs:\n- {name: v, as: vector, points: true}\n- {name: u, as: vector, "
+     "edges: true}\nmodel: {kind: graph}\n" GOOD_TARGET,
+     "spec.yaml:4: input u is of edges, and none are given; wanted edges: {name: ARRAY}"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true, edges: true}]\nedges: {name: "
+     "e}\nmodel: {kind: graph}\n" GOOD_TARGET,
+     "spec.yaml:2: input v is of edges and of points; wanted one of them"},
+    {"symmetry: so:3\ninputs:\n- {name: w, as: vector, points: true}\n- {name: v, as: vector, "
+     "value: "
+     "[1, 2, 3], edges: true}\nedges: {name: e}\nmodel: {kind: graph}\n" GOOD_TARGET,
+     "spec.yaml:4: input v is of edges and has a value; wanted one of them"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nedges: {name: e}\n"
      "model: {kind: set}\ntarget: {name: y, as: vector, edges: true}\n",
      "spec.yaml:3: edges are for a graph without neighbours, and this is a set; wanted model: "
@@ -174,6 +184,7 @@ static const Bad bad[] = {
      "spec.yaml:2: input v: draw is for some of the points; wanted most: NUMBER beside it"},
     {"symmetry: gl:3\ninputs: [{name: X, as: matrix, colour: red}]\n" GOOD_TARGET,
      "spec.yaml:2: unknown key 'colour' in an input; known are name, as, log, reference, points, "
+     "edges, "
      "mask, count, offsets, most, draw, sequence, value"},
     {"symmetry: {algebra: gl}\n" GOOD_INPUTS GOOD_TARGET,
      "spec.yaml:1: symmetry has other keys than wanted: a name, {algebra: gl, n: 3} or {basis: "

@@ -81,7 +81,7 @@ static inline ptrdiff_t array_count(const RelnArray *a)
     return count;
 }
 
-/* (N, [P,] M, ...) */
+/* (N, [P or E,] M, ...) */
 static inline void world_input(World *w, const RelnSpecInput *in, RelnRng *rng)
 {
     ptrdiff_t dims[5] = {w->samples};
@@ -89,8 +89,8 @@ static inline void world_input(World *w, const RelnSpecInput *in, RelnRng *rng)
     const bool square = in->as == RELN_AS_MATRIX || in->as == RELN_AS_COVARIANCE;
     double *x;
 
-    if (in->points)
-        dims[rank++] = WORLD_POINTS;
+    if (in->points || in->edges)
+        dims[rank++] = in->edges ? WORLD_EDGES : WORLD_POINTS;
     dims[rank++] = WORLD_CHANNELS;
     if (in->as != RELN_AS_SCALAR)
         dims[rank++] = in->as == RELN_AS_ELEMENT ? w->dim : in->as == RELN_AS_QUATERNION ? 4 : w->n;
