@@ -3,8 +3,9 @@
 #
 # Trains the same network in turns with two threads, and with two ranks of each MPI that is installed, and prints for each
 # the seconds of training of every round, the median and how much longer it is than with threads. All runs end in the same
-# weights, which is checked. `reln fit` of one process loads the same kernels, so that only waiting, exchanges and the work
-# that each rank repeats (the optimiser) make a difference.
+# weights, which is checked. `reln fit` of one process loads the same kernels, so that only the division of lanes (threads
+# take the next lane when they are free, a rank has its own half), exchanges, waiting and the work that each rank repeats
+# (the optimiser) make a difference.
 set -eu
 
 build=$(cd "$1" && pwd)

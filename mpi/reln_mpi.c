@@ -85,10 +85,11 @@ static long set_slack(long nanoseconds)
 }
 
 /* Polls often at first, then gives way to others, then sleeps for a twentieth of the time waited so far, up to a
- * millisecond: a message is noticed late by at most a twentieth of its delay. */
+ * millisecond: a message is noticed late by at most a twentieth of its delay. A system wakes a process up to 100
+ * microseconds late, so a rank with a processor for itself does not sleep before that is a twentieth of its wait. */
 static void rest(int looks, long waited)
 {
-    enum { EAGER = 200, YIELDING = 300, SHORT = 300, LONGEST = 1000, LEAST = 5 };
+    enum { EAGER = 200, YIELDING = 300, SHORT = 2000, LONGEST = 1000, LEAST = 5 };
     const long share = waited / 20;
     const struct timespec pause = {0, 1000L * (share < LEAST     ? LEAST
                                                : share > LONGEST ? LONGEST
