@@ -267,10 +267,11 @@ uint64_t reln_plan_shards_run(const RelnPlan *plan);
 /* Items of a domain in the batch at hand. */
 ptrdiff_t reln_plan_items(const RelnPlan *plan, RelnDomain domain);
 
-/* Returns the first shard of a lane, ceil(lane n / L): shard s belongs to lane s L / n. */
+/* Returns the first shard of a lane, floor(lane n / L). If lanes differ by a shard, the last ones have more: the
+ * last shard of a batch is often small. */
 static inline ptrdiff_t lane_begins(const RelnPlan *plan, int lane)
 {
-    return (lane * plan->n_shards + plan->lanes.n - 1) / plan->lanes.n;
+    return lane * plan->n_shards / plan->lanes.n;
 }
 
 #endif
