@@ -9,22 +9,33 @@
 
 /* ---- the size of a shard -------------------------------------------------------------------------------------- */
 
-/* Returns the size of the largest value of one sample, including values inside functions. */
-static size_t largest_item(const RelnGraph *g)
+/* Returns how many items of a domain a sample has; 0 if samples differ, and for the step. */
+static ptrdiff_t items_of_sample(const RelnGraph *g, RelnDomain domain)
 {
-    size_t most = 1;
+    const RelnRowDomain *d;
+
+    if (domain <= RELN_SAMPLES)
+        return domain == RELN_SAMPLES;
+    d = reln_row_domain(g, domain);
+    if (d->kind == RELN_ROWS_COUNTED || items_of_sample(g, d->parent) == 0 ||
+        (d->second > RELN_SAMPLES && items_of_sample(g, d->second) == 0))
+        return 0;
+    return reln_domain_most(g, domain);
+}
+
+/* Returns the bytes of the largest value of one sample, all its rows and values inside functions included.
+ * Rows that are counted in every batch are left out: their capacity says how many are processed together. */
+static double largest_item(const RelnGraph *g)
+{
+    double most = 1;
 
     for (int id = 0; id < g->nodes.count; id++) {
         const RelnNode *x = g->nodes.items[id];
 
-        if (x->domain == RELN_SAMPLES && reln_node_bytes(x) > most)
-            most = reln_node_bytes(x);
+        most = fmax(most, (double)reln_node_bytes(x) * (double)items_of_sample(g, x->domain));
     }
-    for (int i = 0; i < g->fns.count; i++) {
-        const size_t inner = largest_item(g->fns.items[i]->body);
-
-        most = inner > most ? inner : most;
-    }
+    for (int i = 0; i < g->fns.count; i++)
+        most = fmax(most, largest_item(g->fns.items[i]->body));
     return most;
 }
 

@@ -69,6 +69,38 @@ static void a_hamiltonian_costs_two_passes(void **state)
     fixture_clear(&f);
 }
 
+/* A value of 128 kB for all rows of a sample leaves one sample for a shard, whichever domain the rows are of. Rows that
+ * are counted in every batch are limited by their capacity instead. */
+static int shard_of_rows(int points, int members, bool counted)
+{
+    RelnDomain d;
+    RelnCost cost;
+    Fixture f;
+
+    fixture_init(&f, "so:3", "so:3", RELN_F32);
+    d = counted ? reln_rows(f.graph, "points", points)
+                : reln_fixed(f.graph, "points", RELN_SAMPLES, points);
+    if (members > 1)
+        d = reln_fixed(f.graph, "members", d, members);
+    reln_output(
+        f.graph, "y",
+        reln_input(f.graph, "x", d, (RelnDims){.c = 16}, NULL, RELN_DEFAULT)); /* 64 bytes */
+    cost = cost_of(&f, NULL);
+    fixture_clear(&f);
+    return cost.shard;
+}
+
+static void rows_of_a_sample_count_for_the_size_of_a_shard(void **state)
+{
+    (void)state;
+    assert_int_equal(shard_of_rows(10, 1, false), 24);
+    assert_int_equal(shard_of_rows(300, 1, false), 6);
+    assert_int_equal(shard_of_rows(2048, 1, false), 1);
+    assert_int_equal(shard_of_rows(64, 16, false), 2);
+    assert_int_equal(shard_of_rows(1 << 20, 1 << 20, false), 1);
+    assert_int_equal(shard_of_rows(64, 16, true), 24);
+}
+
 /* gl(3), 4 channels to 6 at 3 points: 2 * 9 * 4 * 6 for the mixing, 3 for every structure constant and channel. */
 static void features_cost_coordinates_and_points(void **state)
 {
@@ -257,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_network_costs_what_it_does_by_hand),
         cmocka_unit_test(a_hamiltonian_costs_two_passes),
+        cmocka_unit_test(rows_of_a_sample_count_for_the_size_of_a_shard),
         cmocka_unit_test(features_cost_coordinates_and_points),
         cmocka_unit_test(rows_are_counted_by_row),
         cmocka_unit_test(memory_is_as_planned),
