@@ -3,6 +3,7 @@
  *     helper json KEY=VALUE ...    checks that stdin is one JSON object with these values (KEY alone: with this key)
  *     helper flip FILE OFFSET      flips one bit of one byte; a negative offset counts from the end
  *     helper retell FILE KEY OLD NEW   replaces the first OLD in the metadata KEY of a .safetensors, and its checksum
+ *     helper alike A B             checks that two texts are the same, but for the last digits of fractions
  *     helper near NAME A B TOL     checks that the array NAME of two files differs by at most TOL of its size */
 #include <jansson.h>
 #include <math.h>
@@ -13,6 +14,7 @@
 
 #include "reln/base.h"
 #include "reln/io.h"
+#include "support/alike.h"
 
 static const char *directory;
 
@@ -296,6 +298,39 @@ static int near(const char *name, const char *a, const char *b, double tolerance
     return !(worst <= tolerance * size);
 }
 
+/* ---- comparing texts --------------------------------------------------------------------------------------------- */
+
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text;
+    long n;
+
+    require(file != NULL, path);
+    fseek(file, 0, SEEK_END);
+    n = ftell(file);
+    rewind(file);
+    text = calloc((size_t)n + 1, 1);
+    require(text && fread(text, 1, (size_t)n, file) == (size_t)n, path);
+    fclose(file);
+    return text;
+}
+
+static int check_alike(const char *a, const char *b)
+{
+    char *got = read_text(a), *want = read_text(b);
+    long at = 0;
+    const bool same = texts_alike(got, want, &at);
+    const long from = at > 80 ? at - 80 : 0;
+
+    if (!same)
+        printf("saw    ...%.200s\nwanted ...%.200s\n", got + from,
+               (long)strlen(want) > from ? want + from : "");
+    free(got);
+    free(want);
+    return !same;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "flip") == 0)
@@ -304,10 +339,12 @@ int main(int argc, char **argv)
         return retell(argv[2], argv[3], argv[4], argv[5]);
     if (argc == 6 && strcmp(argv[1], "near") == 0)
         return near(argv[2], argv[3], argv[4], strtod(argv[5], NULL));
+    if (argc == 4 && strcmp(argv[1], "alike") == 0)
+        return check_alike(argv[2], argv[3]);
     if (argc == 3 && strcmp(argv[1], "make") == 0)
         return make(argv[2]);
     if (argc >= 2 && strcmp(argv[1], "json") == 0)
         return check_json(argc - 2, argv + 2);
-    require(false, "usage: helper make|json|flip|retell|near ...");
+    require(false, "usage: helper make|json|flip|retell|near|alike ...");
     return 1;
 }

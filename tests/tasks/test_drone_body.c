@@ -220,6 +220,34 @@ static void spirals_begin_and_end_smoothly(void **state)
     assert_true(spirals > 2);
 }
 
+/* From half a metre per second on, the speed grows by 4 m/s^2: x = t / 2 + 2 t^2. Three means over 30 points, of which 15 are
+ * earlier and 14 later, delay it by 1.5 points and add 2 m/s^2 times three variances of 899/12. Within the first metre the swing
+ * is below a centimetre. */
+static void paths_begin_with_a_constant_acceleration(void **state)
+{
+    const double step = 1.0 / DRONE_GOAL_RATE, late = 1.5 * step,
+                 spread = 3 * 899.0 / 12 * step * step;
+    DronePlan straight = drone_usual;
+
+    (void)state;
+    straight.box[1] = straight.box[2] = 0;
+    straight.waypoints[0] = straight.waypoints[1] = 2;
+    for (uint64_t seed = 1; seed < 5; seed++) {
+        DronePath path;
+        double begin = 0;
+
+        assert_true(drone_path_init(&straight, seed, &path));
+        for (int i = 60; i < 180; i++) {
+            const double t = i * step - late, want = 0.5 * t + 2 * t * t + 2 * spread;
+
+            if (i == 60)
+                begin = want;
+            assert_small(fabs(path.p[3 * i] - path.p[3 * 60]) - (want - begin), 2e-3);
+        }
+        drone_path_clear(&path);
+    }
+}
+
 /* The bounds are wide around the measured values: 218 s, 2.8 km, 12.7 m/s, 0.44 m, 10 %. */
 static void flights_are_fast_long_and_near_their_paths(void **state)
 {
@@ -260,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_second_of_steps_agrees_with_sundials),
         cmocka_unit_test(the_same_seed_flies_the_same_bits),
         cmocka_unit_test(spirals_begin_and_end_smoothly),
+        cmocka_unit_test(paths_begin_with_a_constant_acceleration),
         cmocka_unit_test(plans_are_flyable),
         cmocka_unit_test(flights_are_fast_long_and_near_their_paths),
     };

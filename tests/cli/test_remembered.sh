@@ -1,0 +1,156 @@
+#!/bin/sh
+# test_remembered.sh -- all that the program prints and writes about small runs, compared with tests/golden/remembered/cli-*: words,
+# columns, units and numbers. Runs are in double precision on the reference kernels, whose bits are the same everywhere; numbers below
+# 1e-5 are errors of rounding and are called tiny, digits after the sixth decimal are cut off, and times, memory, versions and paths
+# are left out.
+# usage: test_remembered.sh RELN HELPER MAKE_DATA; with RELN_REMEMBER=1 it writes the files, and fails
+set -u
+reln=$1
+helper=$2
+make_data=$3
+golden=$(cd "$(dirname "$0")/../golden/remembered" && pwd)
+. "$(dirname "$0")/program.sh"
+
+plain() { # what differs from run to run or from machine to machine, on standard input, is left out
+    sed -E -e '/<style>/,/<\/style>/d' -e '/<footer>/d' \
+        -e '/<svg.*/{:a' -e '/<\/figure>/!{N' -e 'ba' -e '}' -e '/Equivariance of the output/d' -e '}' |
+        sed -E -e 's/("?(version|seconds|waited|peak_bytes|planned_bytes|exchanged|time|rate_samples)"?: ?)[^,}]*/\1.../g' \
+            -e 's/[0-9.]+e-(0?[6-9]|[1-9][0-9]+)/tiny/g' \
+            -e 's/(steps? in|steps in) [0-9.]+ (ms|s|min)( [0-9]+ s)?/\1 .../' \
+            -e 's/([0-9]\.[0-9]{6})[0-9]+/\1/g' -e 's/[0-9.]+ MB/... MB/g' -e "s|$dir|DIR|g" -e 's/reln [0-9]+\.[0-9]+\.[0-9]+/reln .../g' \
+            -e 's/[0-9.]+ (samples|steps)\/s/... \1\/s/g'
+}
+
+told() { # told FILE ...: adds the files to the transcript
+    for file in "$@"; do
+        echo "--- $file"
+        plain <"$file"
+    done >>transcript
+}
+
+say() { # say ARGUMENT ...: adds what the command prints
+    run 0 "$@"
+    echo "+++ reln $*" >>transcript
+    plain <out >>transcript
+}
+
+compare() { # compare NAME: the transcript so far, which then begins anew
+    if [ -n "${RELN_REMEMBER:-}" ]; then
+        cp transcript "$golden/cli-$1.txt"
+        problem "$golden/cli-$1.txt is written; look at the difference"
+    else
+        "$helper" alike transcript "$golden/cli-$1.txt" >difference || problem "$1: $(cat difference)"
+    fi
+    : >transcript
+}
+
+fit() { # fit NAME DATA OPTION ...: and the files that it writes
+    name=$1
+    data=$2
+    shift 2
+    say fit "$name.yaml" "$data" --out "$name" --threads 1 --kernels reference --progress none "$@"
+    awk -F , -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "seconds") at = i } NR > 1 { $at = "..." } 1' "$name/metrics.csv" >rows
+    told "$name/results.json" rows "$name/spec.yaml" "$name/report.html"
+}
+
+"$make_data" gl3 120 1 pairs.npz || exit 1
+"$make_data" gl3 40 2 pairs-test.npz
+"$make_data" so3 120 1 bodies.npz
+"$make_data" so3 40 2 bodies-test.npz
+"$make_data" clouds 150 1 clouds.npz
+"$make_data" clouds 60 2 clouds-test.npz
+"$make_data" springs 80 1 springs.npz
+"$make_data" springs 30 2 springs-test.npz
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+cat >numbers.yaml <<END
+symmetry: gl:3
+inputs: [{name: X, as: matrix}, {name: Y, as: matrix}]
+target: {name: y, as: scalar}
+model: {width: 6, depth: 1}
+train: {epochs: 4, batch: 20, lr: 1e-2, schedule: cosine, validation: 0.25, dtype: f64}
+END
+fit numbers pairs.npz
+say eval numbers pairs-test.npz
+say eval numbers pairs-test.npz --json
+say predict numbers pairs-test.npz --out y.npy
+say info numbers
+say info numbers --json
+say check numbers --draws 4
+say check numbers --draws 4 --json
+say check numbers --exact
+say data pairs.npz
+say data pairs.npz --json
+say data pairs.npz --spec
+compare numbers
+
+sed 's/as: scalar/as: scalar, loss: quantiles/; s/validation: 0.25, //' numbers.yaml >quantiles.yaml
+fit quantiles pairs.npz --no-check --set train.epochs=2
+say eval quantiles pairs-test.npz
+say eval quantiles pairs-test.npz --json
+compare quantiles
+
+# ---- several targets -------------------------------------------------------------------------------------------------
+
+cat >bodies.yaml <<END
+symmetry: so:3
+inputs: [{name: v, as: vector}]
+targets:
+  - {name: y, as: vector, loss: gaussian, variance: covariance}
+  - {name: C, as: covariance, weight: 0.5}
+model: {width: 4, depth: 1}
+train: {epochs: 3, batch: 30, lr: 1e-2, schedule: cosine, validation: 0.2, dtype: f64}
+END
+fit bodies bodies.npz
+say eval bodies bodies-test.npz
+say eval bodies bodies-test.npz --json
+say info bodies
+say check bodies --draws 4
+compare bodies
+
+# ---- classes, sets, edges --------------------------------------------------------------------------------------------
+
+cat >clouds.yaml <<END
+symmetry: o:3
+inputs: [{name: v, as: vector, points: true}]
+target: {name: label, as: class, classes: [small, large, long], weights: [1, 2, 1]}
+model: {width: 6, depth: 1, dropout: 0.1}
+train: {epochs: 3, batch: 25, lr: 2e-2, schedule: cosine, validation: 0.3, smoothing: 0.05, dtype: f64}
+END
+fit clouds clouds.npz --no-check
+say eval clouds clouds-test.npz
+say eval clouds clouds-test.npz --json --seed 7
+say info clouds
+compare clouds
+
+cat >bonds.yaml <<END
+symmetry: o:3
+inputs: [{name: x, as: vector, points: true, count: n}]
+edges: {name: bonds, count: n_bonds}
+targets:
+  - {name: pull, as: vector, edges: true}
+  - {name: stretched, as: class, classes: 2, edges: true}
+model: {kind: graph, width: 4, depth: 1}
+train: {epochs: 2, batch: 20, lr: 1e-2, validation: 0.2, dtype: f64}
+END
+fit bonds springs.npz --no-check
+say eval bonds springs-test.npz
+say info bonds
+compare bonds
+
+# ---- many runs -------------------------------------------------------------------------------------------------------
+
+say sweep numbers.yaml pairs.npz --out sweep --over model.width=4,6 --over train.lr=1e-2,1e-3 --set train.epochs=2 --threads 1 \
+    --progress none
+say fit numbers.yaml pairs.npz --out folds --folds 3 --set train.epochs=2 --threads 1 --kernels reference --progress none --no-check
+compare many
+
+# ---- algebras --------------------------------------------------------------------------------------------------------
+
+for name in so:3 sl:3 gl:2 sp:4 so:3,1 su:2 gl:2+so:3 u:2; do
+    say algebra "$name"
+done
+say algebra sl:2 --json
+compare algebras
+finish test_remembered
