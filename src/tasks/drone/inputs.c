@@ -111,8 +111,10 @@ static bool equal(double a, double b)
 /* Reverses e if it points against v. */
 static void along(const double *v, double *e)
 {
-    for (int k = 0; k < 3 && dot(v, e) < 0; k++)
-        e[k] = -e[k];
+    const double sign = dot(v, e) < 0 ? -1 : 1;
+
+    for (int k = 0; k < 3; k++)
+        e[k] *= sign;
 }
 
 /* The paper's axes: signs by the velocity, right-handed. If two variances are equal, the axes in their plane
@@ -136,9 +138,7 @@ static void canonical(const double *axes, const double *var, const double *v, co
         if (equal(var[at[j]], var[at[j + 1]])) {
             const int alone = j == 0 ? 2 : 0, first = j == 0 ? 0 : 1;
 
-            if (dot(v, e[alone]) < 0)
-                for (int k = 0; k < 3; k++)
-                    e[alone][k] = -e[alone][k];
+            along(v, e[alone]);
             across(v, e[alone], e[first]);
             cross(e[alone], e[first], e[first + 1]);
             return;
