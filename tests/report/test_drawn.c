@@ -292,7 +292,7 @@ static void put_histograms(RelnPage *page)
 {
     static const double values[] = {0.1, 0.2,  0.2, 0.35, 0.5, 0.5, 0.7, 1.1, (double)NAN,
                                     0.9, 0.45, 10., 3.,   2.2, 0.3, 0.8, 0.6, 1.0};
-    static const double same[] = {4, 4, 4};
+    static const double same[] = {4, 4, 4}, nearly[] = {1e6, 1e6 + 1e-7};
     RelnPlot *plot = reln_page_plot(page, "Histograms");
 
     reln_plot_histogram(plot, "automatic", 18, values, 0);
@@ -302,6 +302,8 @@ static void put_histograms(RelnPage *page)
     reln_plot_histogram(plot, NULL, 18, values, 4);
     plot = reln_page_plot(page, "Of equal values");
     reln_plot_histogram(plot, NULL, 3, same, 2);
+    plot = reln_page_plot(page, "Of values that differ by rounding");
+    reln_plot_histogram(plot, NULL, 2, nearly, 2);
 }
 
 static void points_and_bars_are_drawn_as_remembered(void **state)

@@ -1,10 +1,12 @@
 /* Tests rows of the drone table at scale smoke: finite metrics, covariances where they are predicted, and
  * known results of classical rows. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "support/support.h"
-#include "tasks/task.h"
+#include "support/folder.h"
+#include "tasks/scaled.h"
 
 enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY, NEES, METRICS };
 
@@ -75,11 +77,71 @@ static void two_sensors_have_rows_of_their_own(void **state)
     run_rows("g");
 }
 
+static void set_number(Scaled *s, const char *field, double value)
+{
+    const Section *fields = s->task.scale_fields.section;
+
+    for (int i = 0; i < fields->n_keys; i++)
+        if (strcmp(fields->keys[i].name, field) == 0)
+            memcpy((char *)s->numbers + fields->keys[i].at, &value, sizeof value);
+}
+
+/* Flights of at least half a minute; with options. */
+static void open_flights(Scaled *s, const char *option, const char *value)
+{
+    scaled_init(s, "drone");
+    set_number(s, "test_seconds", 40);
+    scaled_set(s, "tested", 2);
+    scaled_option(s, option, value);
+    scaled_open(s);
+}
+
+/* All flights are saved with what their sensors saw. The saved test flights have the errors of the simulated ones; those
+ * without measurements are measured again, by other draws. */
+static void saved_flights_are_judged_as_the_simulated_ones(void **state)
+{
+    static const char *const endings[] = {"npz", "tum"};
+    const Folder *f = *state;
+    char folder[96], flights[256], command[128];
+    double want[METRICS];
+    TaskRun run;
+    Scaled s;
+
+    snprintf(folder, sizeof folder, "%s/saved", f->directory);
+    open_flights(&s, "save", folder);
+    scaled_run(&s, "integration", &run);
+    memcpy(want, run.metrics, sizeof want);
+    task_run_clear(&run);
+    scaled_close(&s);
+    snprintf(command, sizeof command, "[ $(ls %s | wc -l) -eq 10 ]",
+             folder); /* 2 + 1 + 2 flights */
+    assert_int_equal(system(command), 0);
+    for (int e = 0; e < 2; e++) {
+        snprintf(flights, sizeof flights, "%s/test-000.%s,%s/test-001.%s", folder, endings[e],
+                 folder, endings[e]);
+        open_flights(&s, "flights", flights);
+        scaled_run(&s, "integration", &run);
+        for (int i = WINDOW; i <= ATE_R3; i++) {
+            if (e ==
+                0) /* positions are written with all digits, times to a few roundings of a minute */
+                assert_small(run.metrics[i] / want[i] - 1, 1e-6);
+            else
+                assert_true(run.metrics[i] != want[i] && fabs(run.metrics[i] / want[i] - 1) < 1);
+        }
+        task_run_clear(&run);
+        scaled_close(&s);
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_have_finite_scores),
         cmocka_unit_test(two_sensors_have_rows_of_their_own),
+        cmocka_unit_test_setup_teardown(saved_flights_are_judged_as_the_simulated_ones,
+                                        folder_set_up, folder_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

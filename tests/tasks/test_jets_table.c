@@ -469,6 +469,125 @@ static void files_are_cut_to_the_scale(void **state)
     remove_sets(f);
 }
 
+/* Writes a set in MeV, with weights of 1 for tops and 3 for the others. */
+static void write_weighted(RelnCtx *ctx, const Jets *jets, const char *path)
+{
+    double *p = calloc((size_t)jets->n * JETS_MOST * 4, sizeof *p), weight[MOST];
+    int64_t count[MOST], label[MOST];
+    const RelnArray arrays[] = {
+        {.name = "Pmu", .dtype = RELN_F64, .rank = 3, .dims = {jets->n, JETS_MOST, 4}, .values = p},
+        {"Nobj", RELN_I64, 1, {jets->n}, .values = count},
+        {"is_signal", RELN_I64, 1, {jets->n}, .values = label},
+        {"w", RELN_F64, 1, {jets->n}, .values = weight}};
+    ptrdiff_t at = 0;
+
+    assert_true(p && jets->n <= MOST);
+    for (ptrdiff_t i = 0; i < jets->n; at += jets->counts[i++]) {
+        count[i] = jets->counts[i];
+        label[i] = jets->labels[i];
+        weight[i] = label[i] ? 1 : 3;
+        for (int k = 0; k < 4 * jets->counts[i]; k++)
+            p[i * JETS_MOST * 4 + k] = 1000 * jets->p[4 * at + k];
+    }
+    assert_ok(ctx, reln_npz_save(ctx, path, 4, arrays));
+    free(p);
+}
+
+/* Opens the files of a folder, or one file, and runs a row without training. */
+static void run_files(const char *path, const char *weights, const char *row, TaskRun *run,
+                      Scaled *t)
+{
+    scaled_init(t, "jets");
+    scaled_option(t, "data", path);
+    if (weights)
+        scaled_option(t, "weights", weights);
+    scaled_set(t, "most", 0);
+    scaled_open(t);
+    scaled_run(t, row, run);
+}
+
+/* With a file of validation jets and none of test jets, those are judged. One file alone is judged in five folds, each jet by
+ * the threshold of the others. */
+static void missing_files_are_made_up_for(void **state)
+{
+    enum { TRAIN = 40, VALIDATION = 20 };
+    const Folder *f = *state;
+    const JetsData *d;
+    static Listed s;
+    Scaled made, t;
+    TaskRun run;
+
+    scaled_init(&made, "jets");
+    scaled_set(&made, "train", TRAIN);
+    scaled_set(&made, "validation", VALIDATION);
+    scaled_open(&made);
+    d = made.data;
+    for (int k = 0; k < 2; k++)
+        write_set(made.env.ctx, &d->toy[k], false, path_in(f, files[k]));
+    run_files(f->directory, NULL, "count", &run, &t);
+    list(&run, &s);
+    assert_int_equal(s.n, VALIDATION);
+    for (int i = 0; i < s.n; i++)
+        assert_int_equal(s.label[i], d->toy[JETS_VALIDATION].labels[i]);
+    assert_int_equal(((const JetsData *)t.data)->folds, 0);
+    task_run_clear(&run);
+    scaled_close(&t);
+
+    run_files(path_in(f, files[0]), NULL, "count", &run, &t);
+    list(&run, &s);
+    assert_int_equal(s.n, TRAIN);
+    for (int i = 0; i < s.n; i++)
+        assert_int_equal(s.label[i], d->toy[JETS_TRAIN].labels[i]);
+    assert_int_equal(((const JetsData *)t.data)->folds, 5);
+    task_run_clear(&run);
+    scaled_close(&t);
+    scaled_close(&made);
+    remove_sets(f);
+}
+
+/* Jets in MeV have the scores of the same jets in GeV, and the run says so; a jet counts as often as its weight. */
+static void units_and_weights_of_files_count(void **state)
+{
+    enum { TRAIN = 40, TEST = 30, GEV = 0, MEV };
+    const Folder *f = *state;
+    static Listed s[2];
+    Scaled made;
+
+    scaled_init(&made, "jets");
+    scaled_set(&made, "train", TRAIN);
+    scaled_set(&made, "test", TEST);
+    scaled_open(&made);
+    for (int unit = GEV; unit <= MEV; unit++) {
+        const JetsData *d = made.data;
+        const TaskCurve *told;
+        TaskRun run;
+        Scaled t;
+
+        for (int k = JETS_TRAIN; k <= JETS_TEST; k += JETS_TEST - JETS_TRAIN)
+            if (unit == MEV)
+                write_weighted(made.env.ctx, &d->toy[k], path_in(f, files[k]));
+            else
+                write_set(made.env.ctx, &d->toy[k], false, path_in(f, files[k]));
+        run_files(f->directory, unit == MEV ? "w" : NULL, "mass", &run, &t);
+        list(&run, &s[unit]);
+        assert_int_equal(s[unit].n, TEST);
+        for (int i = 0; i < TEST; i++)
+            s[unit].times[i] = unit == MEV && !s[unit].label[i] ? 3 : 1;
+        assert_small(run.metrics[JETS_ACCURACY] - accuracy_of(&s[unit]), SUMS);
+        assert_small(run.metrics[JETS_AUC] - auc_of(&s[unit]), SUMS);
+        told = task_curve_named(&run, JETS_CURVE_UNIT);
+        assert_int_equal(told != NULL, unit == MEV);
+        if (told)
+            assert_true(told->n == 1 && told->y[0] == 1e-3);
+        task_run_clear(&run);
+        scaled_close(&t);
+    }
+    for (int i = 0; i < TEST; i++) /* masses of some hundred GeV, from sums of a hundred numbers */
+        assert_small(s[MEV].score[i] - s[GEV].score[i], 1e-8);
+    scaled_close(&made);
+    remove_sets(f);
+}
+
 /* Validation jets with the wrong labels choose the weights of an early epoch. Without validation jets the last weights are
  * judged, which are the same ones for the same training jets. */
 static void validation_chooses_the_epoch(void **state)
@@ -655,6 +774,10 @@ int main(void)
         cmocka_unit_test(rows_without_training_are_what_they_say),
         cmocka_unit_test(folds_judge_every_jet_once),
         cmocka_unit_test_setup_teardown(files_are_cut_to_the_scale, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(missing_files_are_made_up_for, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(units_and_weights_of_files_count, folder_set_up,
                                         folder_tear_down),
         cmocka_unit_test_setup_teardown(validation_chooses_the_epoch, folder_set_up,
                                         folder_tear_down),
