@@ -1,5 +1,5 @@
-/* Tests the score by which a row of the table of jets keeps its weights. The linker redirects exp_run() and jets_predict() to
- * functions of this file: nothing is trained, and the predictions are chosen. */
+/* Tests the score by which classifiers keep their weights: the share of errors, and for equal shares the entropy. The linker
+ * redirects exp_run() and the functions that predict to this file: nothing is trained, and the predictions are chosen. */
 #include "tasks/jets/judge.h"
 #include "tasks/scaled.h"
 
@@ -18,6 +18,66 @@ RelnStatus __wrap_exp_run(TaskRun *run, const ExpJob *job, ExpJudge judge, const
     (void)run, (void)judge, (void)self;
     return job->parts[0].evaluate(NULL, job->parts[0].self, &seen);
 }
+
+/* ---- other classifiers: all samples get the same logits, s for the first class and 0 for the others -------------- */
+
+static double sureness;
+static int classes;
+
+RelnStatus __wrap_exp_go_on(Exp *e);
+RelnStatus __wrap_exp_predict(Exp *e, int plan, const ExpSet *set, double *out);
+
+RelnStatus __wrap_exp_go_on(Exp *e)
+{
+    (void)e;
+    return RELN_OK;
+}
+
+RelnStatus __wrap_exp_predict(Exp *e, int plan, const ExpSet *set, double *out)
+{
+    (void)e, (void)plan;
+    for (ptrdiff_t i = 0; i < set->n * classes; i++)
+        out[i] = i % classes == 0 ? sureness : 0;
+    return RELN_OK;
+}
+
+static double score_of_all(const char *task, const char *row, double s)
+{
+    Scaled t;
+    TaskRun run;
+
+    sureness = s;
+    scaled_init(&t, task);
+    scaled_open(&t);
+    scaled_run(&t, row, &run);
+    task_run_clear(&run);
+    scaled_close(&t);
+    return seen.score;
+}
+
+/* With a share p of the first class, the entropy is log(1 + (c - 1) e^-s) + (1 - p) s. */
+static void check_score(const char *task, const char *row, int c, int n)
+{
+    static const double sure[] = {0.5, 1, 4};
+
+    classes = c;
+    for (int i = 0; i < 3; i++) {
+        const double score = score_of_all(task, row, sure[i]), p = round((1 - score) * n) / n;
+        const double h = log(1 + (c - 1) * exp(-sure[i])) + (1 - p) * sure[i];
+
+        assert_true(p > 0 && p < 1);
+        assert_small(score - (1 - p + 1e-4 * h / (1 + h)), 1e-14);
+    }
+}
+
+static void solids_and_splats_break_ties_by_the_entropy(void **state)
+{
+    (void)state;
+    check_score("platonic", "mlp-256", 3, 1000);
+    check_score("splats", "baseline", 10, 20);
+}
+
+/* ---- jets ---------------------------------------------------------------------------------------------------- */
 
 /* Labels alternate; a jet gets the score of its label, or of the other one. */
 RelnStatus __wrap_jets_predict(Exp *e, JetsFit *f, ptrdiff_t n, const ptrdiff_t *which,
@@ -88,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_score_is_the_share_of_errors_and_then_the_entropy),
         cmocka_unit_test(undecided_jets_are_errors),
+        cmocka_unit_test(solids_and_splats_break_ties_by_the_entropy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
