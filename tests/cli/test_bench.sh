@@ -61,6 +61,10 @@ whole_run() {
     # p10 <= median <= p90
     number p10 >p10 && number seconds >median && number p90 >p90
     paste p10 median p90 | awk '$1 > $2 || $2 > $3 { exit 1 }' || problem "percentiles out of order"
+    # A share is of as many threads of sgemm.
+    number gflops >gflops && number share >share && number sgemm_gflops >sgemm && number threads >threads
+    paste gflops share sgemm threads | awk '{ d = $1 - $2 * $3 * $4; if (d < 0) d = -d; if (d > 1e-6 * $1) exit 1 }' ||
+        problem "a share is not gflops / (threads sgemm)"
     has '"name": "sp4/forward/1"'
     has '"name": "sp4/train/100"'
     has '"theory_linear"'
