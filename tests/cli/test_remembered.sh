@@ -18,7 +18,7 @@ plain() { # what differs from run to run or from machine to machine, on standard
             -e 's/[0-9.]+e-(0?[6-9]|[1-9][0-9]+)/tiny/g' \
             -e 's/(steps? in|steps in) [0-9.]+ (ms|s|min)( [0-9]+ s)?/\1 .../' \
             -e 's/([0-9]\.[0-9]{6})[0-9]+/\1/g' -e 's/[0-9.]+ MB/... MB/g' -e "s|$dir|DIR|g" -e 's/reln [0-9]+\.[0-9]+\.[0-9]+/reln .../g' \
-            -e 's/[0-9.]+ (samples|steps)\/s/... \1\/s/g'
+            -e 's/[0-9.]+ (samples|steps)\/s/... \1\/s/g' -e 's/^(kernels +)[a-z0-9]+/\1.../' -e 's/("kernels": )"[a-z0-9]+"/\1.../g'
 }
 
 told() { # told FILE ...: adds the files to the transcript
