@@ -31,7 +31,7 @@ static void open_rig(Rig *r, const DroneRow *row, const char *symmetry, int sens
 {
     RelnNode *out;
 
-    *r = (Rig){.model = {row, sensors}, .n_out = row->covariance ? 12 : 3};
+    *r = (Rig){.model = {.row = row, .sensors = sensors}, .n_out = row->covariance ? 12 : 3};
     assert_int_equal(reln_ctx_create(NULL, &r->ctx), RELN_OK);
     assert_ok(r->ctx, reln_setting_init_in(&r->s, r->ctx, symmetry, "gl:3", RELN_F64, 3));
     out = drone_network(
@@ -348,7 +348,7 @@ static void a_network_about_gravity_keeps_turns_about_it_only(void **state)
     static const double turn[9] = {0, -1, 0, 1, 0, 0, 0, 0, 0};
     const double upright[9] = {0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1},
                  tilted[9] = {1, 0, 0, 0, 0.6, -0.8, 0, 0.8, 0.6};
-    Rig r = {.model = {row_of("best-gravity"), 1}, .n_out = 12};
+    Rig r = {.model = {.row = row_of("best-gravity"), .sensors = 1}, .n_out = 12};
     RelnGroup *group;
     RelnNode *out;
 
