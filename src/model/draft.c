@@ -251,11 +251,13 @@ static void put_sets(const Draft *d, int epochs, int batch)
 {
     const bool groups = wants_groups(d);
 
-    reln_page_print(d->page, "model: {kind: set%s}\n", groups ? ", groups: 32, dropout: 0.1" : "");
+    reln_page_print(d->page, "model: {kind: set%s}\n",
+                    groups ? ", groups: 32, width: 48, dropout: 0.1" : "");
     reln_page_print(d->page,
                     "train: {epochs: %d, batch: %d, lr: %s, optimizer: adamw, decay: %s, schedule: "
                     "cosine, average: 0.99, validation: 0.15}\n",
-                    epochs, batch, groups ? "2e-3" : "1e-3", groups ? "0.05" : "0.1");
+                    groups ? 3 * epochs / 2 : epochs, batch, groups ? "2e-3" : "1e-3",
+                    groups ? "0.05" : "0.1");
 }
 
 /* Writes a model and training settings that take minutes at most on a small machine. */
