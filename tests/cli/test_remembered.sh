@@ -139,6 +139,54 @@ say eval bonds springs-test.npz
 say info bonds
 compare bonds
 
+# the file has one sample alone
+"$make_data" springs 1 3 one.npz
+cat >chains.yaml <<END
+symmetry: o:3
+inputs: [{name: xs, as: vector, points: true, offsets: o}]
+target: {name: forces, as: vector, points: true}
+model: {kind: set, width: 4, depth: 1}
+train: {epochs: 2, batch: 20, lr: 1e-2, validation: 0.2, dtype: f64}
+END
+fit chains springs.npz --no-check
+say eval chains springs-test.npz --json
+say eval chains one.npz
+say predict chains one.npz --out one-out.npz --json
+say data springs.npz
+compare chains
+
+# ---- losses, optimisers, schedules -----------------------------------------------------------------------------------
+
+rows() { # rows SETTING ...: the evaluations of a short run
+    told=$*
+    n=$#
+    for setting in "$@"; do set -- "$@" --set "$setting"; done
+    shift "$n"
+    rm -rf rows-of
+    run 0 fit numbers.yaml pairs.npz --out rows-of --threads 1 --kernels reference --quiet --no-check --set train.epochs=3 "$@"
+    echo "+++ $told" >>transcript
+    awk -F , -v OFS=, 'NR > 1 { $6 = "..." } 1' rows-of/metrics.csv | plain >>transcript
+}
+
+rows train.loss=mae
+rows train.loss=huber train.delta=0.5
+rows target.loss=gaussian
+rows train.optimizer=sgd train.momentum=0.9 train.nesterov=true
+rows train.optimizer=adamw train.decay=0.1 train.betas=[0.8,0.99]
+rows train.clip=0.1
+rows train.average=0.9
+rows 'train.schedule=[{kind: warmup, length: 1, floor: 0.1}, {kind: exponential, factor: 0.5, period: 1}]'
+rows 'train.schedule=[{kind: restarts, period: 1, factor: 2}]'
+rows 'train.schedule=[{kind: steps, factor: 0.5, period: 1}]'
+rows 'train.schedule=[{kind: plateau, factor: 0.5, patience: 1}]' train.lr=0.3
+rows train.shuffle=blocks
+rows model.kind=mlp model.width=8 train.augment.cond=3
+rows model.kind=lie-neurons
+rows model.depth=2 model.leak=0.1 model.form=trace
+rows target.normalise=false
+rows train.seed=5
+compare settings
+
 # ---- many runs -------------------------------------------------------------------------------------------------------
 
 say sweep numbers.yaml pairs.npz --out sweep --over model.width=4,6 --over train.lr=1e-2,1e-3 --set train.epochs=2 --threads 1 \

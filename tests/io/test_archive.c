@@ -648,6 +648,29 @@ static void columns_of_a_vector_are_joined_and_stay_columns(void **state)
     unlink(path_in(f, "a.txt"));
 }
 
+/* The columns of a vector may be in any order, the first ones of the table among them. A quaternion that is not of length 1
+ * leaves all of them as they are. */
+static void columns_of_a_vector_are_in_any_order(void **state)
+{
+    static const char text[] = "uy ux uz qw qz qy qx\n1 2 3 .8 0 0 .6\n1 2 3 .8 0 0 .7\n";
+    static const double u[3] = {2, 1, 3}, q[4] = {.8, .6, 0, 0}, other[4] = {.8, .7, 0, 0};
+    Folder *f = *state;
+    Bytes b = {.n = sizeof text - 1};
+    RelnArchive *a = NULL;
+    double row[4];
+
+    memcpy(b.data, text, b.n);
+    assert_ok(f->ctx, reln_archive_open(f->ctx, write_bytes(f, "a.txt", &b), &a));
+    assert_ok(f->ctx, reln_archive_range(a, reln_archive_find(a, "u"), 0, 1, row));
+    assert_memory_equal(row, u, sizeof u);
+    assert_ok(f->ctx, reln_archive_range(a, reln_archive_find(a, "q"), 0, 1, row));
+    assert_memory_equal(row, q, sizeof q);
+    assert_ok(f->ctx, reln_archive_range(a, reln_archive_find(a, "q"), 1, 1, row));
+    assert_memory_equal(row, other, sizeof other);
+    reln_archive_destroy(a);
+    unlink(path_in(f, "a.txt"));
+}
+
 static void triangles_of_a_mesh_are_rows(void **state)
 {
     static const char text[] = "OFF\n4 1 0\n0 0 0\n2 0 0\n2 3 0\n0 3 0\n4 0 1 2 3\n";
@@ -884,6 +907,7 @@ int main(void)
         TEST(entries_that_overlap_or_share_a_name_are_refused),
         TEST(every_cut_of_an_archive_is_refused),
         TEST(columns_of_a_vector_are_joined_and_stay_columns),
+        TEST(columns_of_a_vector_are_in_any_order),
         TEST(triangles_of_a_mesh_are_rows),
         TEST(what_is_no_archive_is_refused_by_its_first_bytes),
         TEST(impossible_npz_are_not_written),
