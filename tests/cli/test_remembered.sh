@@ -22,9 +22,9 @@ plain() { # what differs from run to run or from machine to machine, on standard
 }
 
 told() { # told FILE ...: adds the files to the transcript
-    for file in "$@"; do
-        echo "--- $file"
-        plain <"$file"
+    for one in "$@"; do
+        echo "--- $one"
+        plain <"$one"
     done >>transcript
 }
 
@@ -192,7 +192,36 @@ compare settings
 say sweep numbers.yaml pairs.npz --out sweep --over model.width=4,6 --over train.lr=1e-2,1e-3 --set train.epochs=2 --threads 1 \
     --progress none
 say fit numbers.yaml pairs.npz --out folds --folds 3 --set train.epochs=2 --threads 1 --kernels reference --progress none --no-check
+say sweep numbers.yaml pairs.npz --out halving --over train.lr=1e-4..1e-2 --over model.width=4..8 --random 4 --halving \
+    --set train.epochs=4 --threads 1 --progress none
+told halving/report.html
+say report numbers quantiles chains --out compared.html
+say report numbers quantiles --json
+told compared.html
 compare many
+
+# ---- splats and meshes -----------------------------------------------------------------------------------------------
+
+{
+    printf 'ply\nformat ascii 1.0\nelement vertex 80\n'
+    for p in x y z opacity scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3 f_dc_0 f_dc_1 f_dc_2 f_rest_0; do
+        echo "property float $p"
+    done
+    echo end_header
+    awk 'BEGIN { for (i = 0; i < 80; i++) print i % 5, i * 0.1, (i * i) % 7 / 7, (i % 9) / 2 - 2, -4 + i % 3, -3 + i % 4, -2.5,
+        1, i % 3 / 3, 0, i % 2 / 2, i % 4 / 4, -i % 5 / 5, 0.5, 0 }'
+} >eighty.ply
+printf 'OFF\n4 2 0\n0 0 0\n2 0 0\n0 3 0\n0 0 4\n3 0 1 2\n3 0 1 3\n' >two.off
+for file in eighty.ply two.off; do
+    say splats info $file --report splats.html
+    told splats.html
+    say splats info $file --json
+done
+say splats convert eighty.ply --splats 64 --out eighty.npz
+say data eighty.npz
+say splats convert two.off --splats 64 --out two.npz
+say data two.npz
+compare splats
 
 # ---- algebras --------------------------------------------------------------------------------------------------------
 
