@@ -486,6 +486,23 @@ static void pages_of_tables_are_written_as_remembered(void **state)
     check_page(page, "tables.html");
 }
 
+static void the_style_sheet_is_as_remembered(void **state)
+{
+    RelnPage *page = new_page("Style");
+    const char *html = NULL;
+    char *style;
+    size_t n = 0;
+
+    (void)state;
+    assert_ok(ctx, reln_page_html(page, &html, &n));
+    style = strdup(strstr(html, "<style>"));
+    assert_non_null(style);
+    *strstr(style, "</style>") = '\0';
+    assert_remembered("style.css", style);
+    free(style);
+    reln_page_destroy(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -498,6 +515,7 @@ int main(void)
         cmocka_unit_test(choices_are_drawn_as_remembered),
         cmocka_unit_test(tables_are_written_as_remembered),
         cmocka_unit_test(pages_of_tables_are_written_as_remembered),
+        cmocka_unit_test(the_style_sheet_is_as_remembered),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

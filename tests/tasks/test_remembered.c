@@ -313,7 +313,8 @@ static void pendulum(void **state)
     check_task("pendulum");
 }
 
-int main(void)
+/* With an argument: the test of this name alone. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_and_settings_are_as_remembered),
@@ -330,5 +331,7 @@ int main(void)
         cmocka_unit_test(splats),
     };
 
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
