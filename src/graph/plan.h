@@ -46,8 +46,8 @@ typedef enum InstrKind {
  * input `index` numbers (-1: none). It steps through the input by items, and then by one or two more
  * loops. */
 enum {
-    CHAIN_FOLDS = 8,
-    CHAIN_LINKS = CHAIN_FOLDS + 2,
+    CHAIN_LINKS = RELN_LINKS,
+    CHAIN_FOLDS = CHAIN_LINKS - 2,
     CHAIN_READS = 2 * CHAIN_LINKS,
     CHAIN_MEMBERS = 2 * CHAIN_LINKS,
     CHAIN_RANK = 3

@@ -187,7 +187,7 @@ static RelnStatus run_call(const Frame *f, const Instr *instr)
 
 /* ---- chains --------------------------------------------------------------------------------------------------- */
 
-/* Finds the operands of all links for item 0, and their steps: from row to row, and in the last loop. */
+/* Finds the operands of all links, and their steps: from item to item, from row to row, and in the last loop. */
 static void find_operands(const Frame *f, const Instr *instr, RelnLink *links)
 {
     const Chain *c = instr->chain;
@@ -201,51 +201,28 @@ static void find_operands(const Frame *f, const Instr *instr, RelnLink *links)
             continue;
         links[i].at = reln_resolve(f, &instr->in[from->read]);
         links[i].index = from->index < 0 ? NULL : reln_resolve(f, &instr->in[from->index]);
-        links[i].row = last > 1 ? from->stride[1] : last > 0 ? from->stride[0] : 0;
+        links[i].item = last > 0 ? from->stride[0] : 0;
+        links[i].row = last > 1 ? from->stride[1] : 0;
         links[i].column = from->stride[last];
     }
 }
 
-/* Finds the operands for one item, if an item has several rows. */
-static void find_item(const Chain *c, const RelnLink *first, size_t size, ptrdiff_t item,
-                      RelnLink *links)
-{
-    static const double zero = 0.0; /* all bits are 0, so it is a zero of either type */
-
-    for (int i = 0; i < c->n_links; i++) {
-        const ptrdiff_t number = first[i].index ? first[i].index[item] : item;
-
-        links[i] = first[i];
-        links[i].index = NULL;
-        if (!first[i].at)
-            continue;
-        links[i].at = (const char *)first[i].at + number * c->links[i].stride[0] * (ptrdiff_t)size;
-        if (number < 0) {
-            links[i].at = &zero;
-            links[i].row = links[i].column = 0;
-        }
-    }
-}
-
+/* Chains of numbers, and of items that are contiguous in all operands, are one long row. */
 static void run_chain(const Frame *f, const Instr *instr)
 {
     const Chain *c = instr->chain;
     const RelnRealKernels *k = table_of(f->plan, instr->node);
     const ptrdiff_t n = n_items(f, instr->domain), *extent = c->extent;
-    char *out = reln_resolve(f, &instr->out);
-    RelnLink links[CHAIN_LINKS], of_item[CHAIN_LINKS];
+    void *out = reln_resolve(f, &instr->out);
+    RelnLink links[CHAIN_LINKS];
 
     find_operands(f, instr, links);
-    if (c->rank == 1) {
-        k->links(1, n, c->n_links, links, out);
-    } else if (c->rank == 2) {
-        k->links(c->flat ? 1 : n, c->flat ? n * extent[1] : extent[1], c->n_links, links, out);
-    } else {
-        for (ptrdiff_t i = 0; i < n; i++, out += (size_t)c->item * k->size) {
-            find_item(c, links, k->size, i, of_item);
-            k->links(extent[1], extent[2], c->n_links, of_item, out);
-        }
-    }
+    if (c->rank == 1 || c->flat)
+        k->links(1, 1, c->rank == 1 ? n : n * extent[1], c->n_links, links, out);
+    else if (c->rank == 2)
+        k->links(n, 1, extent[1], c->n_links, links, out);
+    else
+        k->links(n, extent[1], extent[2], c->n_links, links, out);
 }
 
 static void run_sum(const Frame *f, const Instr *instr)

@@ -43,8 +43,9 @@ typedef enum RelnMap2 {
     RELN_MAP2_COUNT
 } RelnMap2;
 
-/* A link is one of several elementwise functions computed in one pass. Its arguments are the running value z
+/* A link is one of several elementwise functions computed in one pass, at most RELN_LINKS. Its arguments are the running value z
  * and the operand y. */
+enum { RELN_LINKS = 10 };
 typedef enum RelnLinkKind {
     RELN_LINK_LOAD,     /* y */
     RELN_LINK_ADD,      /* z + y */
@@ -58,13 +59,13 @@ typedef enum RelnLinkKind {
     RELN_LINK_POSITIVE, /* 1 where z > 0, 0 elsewhere */
     RELN_LINK_SQUARE    /* z^2 */
 } RelnLinkKind;
-/* The operand of element c of row r is at[r row + c column], column 0 or 1. If there is an index, it is
- * at[index[r] row + c column], or 0 where index[r] is -1. */
+/* The operand of element c of row r of item i is at[i item + r row + c column], column 0 or 1. If there is an
+ * index, it is at[index[i] item + r row + c column], or 0 where index[i] is -1. */
 typedef struct RelnLink {
     RelnLinkKind kind;
     const void *at; /* NULL: no operand */
     const int32_t *index;
-    ptrdiff_t row, column;
+    ptrdiff_t item, row, column;
     double a, b;
 } RelnLink;
 
@@ -125,8 +126,9 @@ typedef struct RelnRealKernels {
     /* z[i] = x[i] A(u[i]) + B(u[i]), polynomials of n terms in ascending powers; a NULL: A = 0 */
     void (*squash)(ptrdiff_t count, int n, const double *a, const double *b, const void *x,
                    const void *u, void *z);
-    /* z (rows, n_c) by n links, the first of which loads */
-    void (*links)(ptrdiff_t rows, ptrdiff_t n_c, int n, const RelnLink *links, void *z);
+    /* z (items, rows, n_c) by n links, the first of which loads */
+    void (*links)(ptrdiff_t items, ptrdiff_t rows, ptrdiff_t n_c, int n, const RelnLink *links,
+                  void *z);
     /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
     double (*sum)(ptrdiff_t n, const void *x);
     /* z[r * step] += that sum of row r, for rows of n numbers */

@@ -110,19 +110,100 @@ static void links(const Case *c)
 {
     const ptrdiff_t n = c->columns;
     const RelnLink list[] = {
-        {.kind = RELN_LINK_LOAD, .at = c->x, .row = n, .column = 1},
-        {.kind = RELN_LINK_MUL, .at = c->y, .row = 0, .column = 1},
-        {.kind = RELN_LINK_ADD, .at = c->y, .row = 1, .column = 0},
+        {.kind = RELN_LINK_LOAD, .at = c->x, .item = n, .column = 1},
+        {.kind = RELN_LINK_MUL, .at = c->y, .item = 0, .column = 1},
+        {.kind = RELN_LINK_ADD, .at = c->y, .item = 1, .column = 0},
         {.kind = RELN_LINK_SCALE, .a = 1.3, .b = -0.2},
-        {.kind = RELN_LINK_SUB, .at = c->x, .index = index_of, .row = n, .column = 1},
-        {.kind = RELN_LINK_FROM, .at = c->y, .row = n, .column = 1},
-        {.kind = RELN_LINK_GATE, .at = c->x, .row = n, .column = 1},
-        {.kind = RELN_LINK_DIV, .at = c->m, .row = n, .column = 1},
+        {.kind = RELN_LINK_SUB, .at = c->x, .index = index_of, .item = n, .column = 1},
+        {.kind = RELN_LINK_FROM, .at = c->y, .item = n, .column = 1},
+        {.kind = RELN_LINK_GATE, .at = c->x, .item = n, .column = 1},
+        {.kind = RELN_LINK_DIV, .at = c->m, .item = n, .column = 1},
         {.kind = RELN_LINK_RELU},
         {.kind = RELN_LINK_SQUARE},
     };
 
-    c->k->links(c->rows, n, sizeof list / sizeof *list, list, c->z);
+    c->k->links(c->rows, 1, n, sizeof list / sizeof *list, list, c->z);
+}
+
+/* Items of several rows, up to long ones, with operands that repeat along rows, items or columns, and gathered ones. */
+static void links_of_items(const Case *c)
+{
+    enum { ROWS = 3 };
+    const ptrdiff_t n = 3 * c->columns;
+    const RelnLink list[] = {
+        {.kind = RELN_LINK_LOAD, .at = c->x, .item = n, .row = 0, .column = 1},
+        {.kind = RELN_LINK_MUL, .at = c->y, .item = ROWS * n, .row = n, .column = 1},
+        {.kind = RELN_LINK_ADD, .at = c->y, .item = ROWS, .row = 1, .column = 0},
+        {.kind = RELN_LINK_SUB, .at = c->m, .item = 0, .row = n, .column = 1},
+        {.kind = RELN_LINK_ADD,
+         .at = c->x,
+         .index = index_of,
+         .item = ROWS * n,
+         .row = n,
+         .column = 1},
+    };
+
+    c->k->links(c->rows, ROWS, n, sizeof list / sizeof *list, list, c->z);
+}
+
+static double number(const Case *c, const void *x, ptrdiff_t i)
+{
+    return c->k->size == sizeof(double) ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+/* The same by a formula: every step is rounded to the type. */
+static double link_of_items(const Case *c, ptrdiff_t i, ptrdiff_t r, ptrdiff_t col)
+{
+    const bool wide = c->k->size == sizeof(double);
+    const ptrdiff_t n = 3 * c->columns, at = (i * 3 + r) * n + col;
+    double z = number(c, c->x, i * n + col) * number(c, c->y, at);
+
+    z = wide ? z : (double)(float)z;
+    z += number(c, c->y, i * 3 + r);
+    z = wide ? z : (double)(float)z;
+    z -= number(c, c->m, r * n + col);
+    z = wide ? z : (double)(float)z;
+    if (index_of[i] >= 0)
+        z += number(c, c->x, (index_of[i] * 3 + r) * n + col);
+    return wide ? z : (double)(float)z;
+}
+
+static bool links_fit(const RelnRealKernels *k, ptrdiff_t rows, ptrdiff_t columns)
+{
+    const Case c = {.k = k,
+                    .x = numbers[0],
+                    .y = numbers[1],
+                    .m = numbers[2],
+                    .z = results[0],
+                    .rows = rows,
+                    .columns = columns};
+    bool same = true;
+
+    links_of_items(&c);
+    for (ptrdiff_t i = 0; i < rows; i++)
+        for (ptrdiff_t r = 0; r < 3; r++)
+            for (ptrdiff_t col = 0; col < 3 * columns; col++)
+                same = same && number(&c, c.z, (i * 3 + r) * 3 * columns + col) ==
+                                   link_of_items(&c, i, r, col);
+    return same;
+}
+
+static void links_of_items_are_as_their_formula(void **state)
+{
+    RelnRng rng = reln_rng(1, 0);
+
+    (void)state;
+    for (int tier = 0; tier < 3 && reln_kernels_tier(tier); tier++)
+        for (int is_double = 0; is_double < 2; is_double++) {
+            const RelnKernels *table = reln_kernels_tier(tier);
+            const RelnRealKernels *k = is_double ? table->f64 : table->f32;
+
+            for (int i = 0; i < 3; i++)
+                fill(k, &rng, i, i == 2);
+            for (ptrdiff_t rows = 1; rows <= MOST_ROWS; rows += 3)
+                for (ptrdiff_t columns = 1; columns <= MOST_COLUMNS; columns++)
+                    assert_true(links_fit(k, rows, columns));
+        }
 }
 
 /* ---- sums and rows ------------------------------------------------------------------------------------------------------ */
@@ -234,6 +315,7 @@ TEST(functions_of_one_number_have_the_same_bits, maps)
 TEST(functions_of_two_numbers_have_the_same_bits, maps2)
 TEST(choices_and_polynomials_have_the_same_bits, maps3)
 TEST(links_have_the_same_bits, links)
+TEST(links_of_items_have_the_same_bits, links_of_items)
 TEST(sums_have_the_same_bits, sums)
 TEST(rows_have_the_same_bits, rows)
 TEST(functions_along_an_axis_have_the_same_bits, along_an_axis)
@@ -274,6 +356,8 @@ int main(void)
         cmocka_unit_test(functions_of_two_numbers_have_the_same_bits),
         cmocka_unit_test(choices_and_polynomials_have_the_same_bits),
         cmocka_unit_test(links_have_the_same_bits),
+        cmocka_unit_test(links_of_items_have_the_same_bits),
+        cmocka_unit_test(links_of_items_are_as_their_formula),
         cmocka_unit_test(sums_have_the_same_bits),
         cmocka_unit_test(rows_have_the_same_bits),
         cmocka_unit_test(functions_along_an_axis_have_the_same_bits),
