@@ -351,6 +351,7 @@ static CliExit scale(RelnCtx *ctx, const CliArgs *args)
     enum { STRONG = 1024, WEAK = 8 };
     BenchScale s;
     RelnTable *table = NULL;
+    CliExit code;
     char why[256];
     const RelnStatus status = bench_scale(ctx, args->operands[1], cli_comm(), &s, why, sizeof why);
 
@@ -393,7 +394,9 @@ static CliExit scale(RelnCtx *ctx, const CliArgs *args)
         reln_table_number(table, weak, 3);
         reln_table_number(table, bench_scale_seconds(&s, WEAK, 1, latency, bandwidth) / weak, 2);
     }
-    return cli_print_table(ctx, table);
+    code = cli_print_table(ctx, table);
+    reln_table_destroy(table);
+    return code;
 }
 
 static CliExit run(RelnCtx *ctx, const CliArgs *args)
