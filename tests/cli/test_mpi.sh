@@ -182,11 +182,13 @@ faults() { # faults MPI
     fault "$1" "a rank without data" "no.npz"
     echo 'shift 4; set -- "$reln_here" fit long.yaml other.npz "$@"' >odd.2
     fault "$1" "a rank with other data" "the ranks have different"
-    echo 'ulimit -v 600000' >odd.1
-    echo 'shift 4; set -- "$reln_here" fit large.yaml data.npz "$@"' >>odd.1
-    echo 'shift 4; set -- "$reln_here" fit large.yaml data.npz "$@"' >odd.0
-    cp odd.0 odd.2
-    fault "$1" "a rank without memory" "out of memory"
+    if ! nm "$reln" 2>/dev/null | grep -q '__[at]san_init'; then # sanitizers take all the addresses there are
+        echo 'ulimit -v 600000' >odd.1
+        echo 'shift 4; set -- "$reln_here" fit large.yaml data.npz "$@"' >>odd.1
+        echo 'shift 4; set -- "$reln_here" fit large.yaml data.npz "$@"' >odd.0
+        cp odd.0 odd.2
+        fault "$1" "a rank without memory" "out of memory"
+    fi
     mkdir -p disk
     if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=32k tmpfs disk 2>/dev/null; then
         fault "$1" "no room on the disk" "No space left on device" disk/run
