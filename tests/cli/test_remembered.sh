@@ -18,7 +18,8 @@ plain() { # what differs from run to run or from machine to machine, on standard
             -e 's/[0-9.]+e-(0?[6-9]|[1-9][0-9]+)/tiny/g' \
             -e 's/(steps? in|steps in) [0-9.]+ (ms|s|min)( [0-9]+ s)?/\1 .../' \
             -e 's/([0-9]\.[0-9]{6})[0-9]+/\1/g' -e 's/[0-9.]+ MB/... MB/g' -e "s|$dir|DIR|g" -e 's/reln [0-9]+\.[0-9]+\.[0-9]+/reln .../g' \
-            -e 's/[0-9.]+ (samples|steps)\/s/... \1\/s/g' -e 's/^(kernels +)[a-z0-9]+/\1.../' -e 's/("kernels": )"[a-z0-9]+"/\1.../g'
+            -e 's/[0-9.]+ (samples|steps)\/s/... \1\/s/g' -e 's/[0-9.]+ (% of the time)/... \1/' -e 's/^(kernels +)[a-z0-9]+/\1.../' \
+            -e 's/("kernels": )"[a-z0-9]+"/\1.../g'
 }
 
 told() { # told FILE ...: adds the files to the transcript
@@ -80,6 +81,8 @@ say info numbers --json
 say check numbers --draws 4
 say check numbers --draws 4 --json
 say check numbers --exact
+say check numbers --data pairs-test.npz --draws 4
+say check numbers --data pairs-test.npz --draws 4 --json
 say data pairs.npz
 say data pairs.npz --json
 say data pairs.npz --spec
@@ -90,6 +93,12 @@ fit quantiles pairs.npz --no-check --set train.epochs=2
 say eval quantiles pairs-test.npz
 say eval quantiles pairs-test.npz --json
 compare quantiles
+
+sed 's/model: {.*/model: {kind: mlp, width: 6}/; s/lr: 1e-2/lr: 1e-2, augment: {cond: 2}/' numbers.yaml >plain.yaml
+fit plain pairs.npz
+say info plain
+say check plain --draws 4
+compare plain
 
 # ---- several targets -------------------------------------------------------------------------------------------------
 
@@ -230,4 +239,15 @@ for name in so:3 sl:3 gl:2 sp:4 so:3,1 su:2 gl:2+so:3 u:2; do
 done
 say algebra sl:2 --json
 compare algebras
+# ---- help ------------------------------------------------------------------------------------------------------------
+
+say --help
+for command in algebra bench check data eval fit info predict report reproduce splats sweep; do
+    say $command --help
+done
+for task in sp4 platonic pendulum jets drone splats gln; do
+    say reproduce $task --help
+done
+say fit --print-spec
+compare help
 finish test_remembered

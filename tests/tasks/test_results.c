@@ -258,12 +258,35 @@ static void pages_of_many_rows_show_one_seed_of_each(void **state)
     check_files(many, 9, NEES, TASK_QUICK, "results-many.txt");
 }
 
+/* Rows are in the order of the names, and a name that is there twice is one row. */
+static void a_row_that_is_asked_for_twice_is_one_row(void **state)
+{
+    char folder[] = "/tmp/reln-results-XXXXXX", command[64];
+    const TaskRequest request = {
+        .task = &chosen, .scale = TASK_SMOKE, .out = folder, .models = "wild,known,wild,known"};
+    RelnCtx *ctx = NULL;
+    TaskOutcome outcome;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    chosen.models = few;
+    chosen.n_models = 5;
+    if (task_reproduce(ctx, &request, &outcome) != RELN_OK)
+        fail_msg("%s", outcome.message);
+    assert_int_equal(outcome.runs, 2);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    reln_ctx_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_and_pages_are_as_remembered),
         cmocka_unit_test(the_full_scale_shows_the_published_times),
         cmocka_unit_test(pages_of_many_rows_show_one_seed_of_each),
+        cmocka_unit_test(a_row_that_is_asked_for_twice_is_one_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
