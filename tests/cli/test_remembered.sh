@@ -116,6 +116,8 @@ say eval bodies bodies-test.npz
 say eval bodies bodies-test.npz --json
 say info bodies
 say check bodies --draws 4
+say predict bodies bodies-test.npz --out bodies-out.npz --json
+say data bodies-out.npz
 compare bodies
 
 # ---- classes, sets, edges --------------------------------------------------------------------------------------------
@@ -161,6 +163,11 @@ fit chains springs.npz --no-check
 say eval chains springs-test.npz --json
 say eval chains one.npz
 say predict chains one.npz --out one-out.npz --json
+say fit chains.yaml springs.npz --out wide --threads 1 --kernels reference --quiet --no-check --set train.epochs=1 \
+    --set model.width=40 --json
+say fit chains.yaml springs.npz --out tuned --from chains --threads 1 --kernels reference --progress none --no-check \
+    --set train.epochs=1 --set model.depth=2
+plain <err >>transcript
 say data springs.npz
 compare chains
 
