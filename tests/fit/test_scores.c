@@ -323,6 +323,36 @@ static void the_curve_has_the_area(void **state)
     assert_true(fabs(area - 0.84458445844584462) < 2.5 / 300);
 }
 
+/* Of 4000 different probabilities the curve keeps points that lie apart, up to its end. */
+static void long_curves_keep_points_that_lie_apart(void **state)
+{
+    enum { N = 4000, ROOM = 100 };
+    static double p[2 * N], weight[N];
+    static int label[N];
+    double x[ROOM], y[ROOM], area = 0;
+    int n = 0;
+
+    for (int i = 0; i < N; i++) { /* one in four, equally among all: the area is a half */
+        p[2 * i + 1] = (i + 0.5) / N;
+        p[2 * i] = 1 - p[2 * i + 1];
+        label[i] = i % 4 == 2;
+        weight[i] = 1;
+    }
+    assert_ok(
+        *state,
+        reln_roc(
+            &(RelnJudged){
+                .ctx = *state, .n = N, .classes = 2, .p = p, .label = label, .weight = weight},
+            1, ROOM, x, y, &n));
+    assert_true(n > ROOM / 2 && n <= ROOM);
+    assert_true(x[0] == 1 && y[0] == 1 && x[n - 1] == 0 && y[n - 1] == 0);
+    for (int i = 1; i + 1 < n; i++)
+        assert_true(x[i - 1] - x[i] + y[i - 1] - y[i] > 2.5 / ROOM);
+    for (int i = 1; i < n; i++)
+        area += (x[i - 1] - x[i]) * (y[i - 1] + y[i]) / 2;
+    assert_true(fabs(area - 0.5) < 2.5 / ROOM);
+}
+
 static int make(void **state)
 {
     RelnCtx *ctx = NULL;
@@ -350,6 +380,7 @@ int main(void)
         cmocka_unit_test(bins_have_tenths_of_the_weight),
         cmocka_unit_test(a_class_without_samples_has_no_area),
         cmocka_unit_test(the_curve_has_the_area),
+        cmocka_unit_test(long_curves_keep_points_that_lie_apart),
         cmocka_unit_test(ties_count_half_and_weights_count),
     };
 
