@@ -227,6 +227,9 @@ def main():
     args = parser.parse_args()
     args.threads = [int(t) for t in (args.threads or f"1,{os.cpu_count()}").split(",")]
     args.networks = args.networks.split(",")
+    unknown = [name for name in args.networks if name not in BATCHES]
+    if unknown:
+        parser.error(f"unknown network {unknown[0]}; known are {', '.join(BATCHES)}")
     rivals = [r for r in ("torch", "jax") if importlib.util.find_spec(r)]
     if not rivals:
         sys.exit("neither PyTorch nor JAX can be imported by this Python; bench/peers/README.md says how to get them")
