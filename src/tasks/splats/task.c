@@ -524,7 +524,7 @@ static RelnStatus confuse(const Fit *f, const SplatsObjects *o)
 
     for (int32_t k = 0; k < n && n <= MOST_CLASSES; k++) {
         ptrdiff_t counts[MOST_CLASSES] = {0};
-        char name[160], number[16];
+        char name[160], number[24];
 
         for (ptrdiff_t i = 0; i < o->n; i++)
             counts[best_of(n, f->turned + i * n)] += o->label[i] == k;
