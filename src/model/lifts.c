@@ -206,14 +206,16 @@ void reln_before_covariance(const RelnModel *m, const RelnSpecInput *in, Lift *l
         lift->prepare = logs;
 }
 
-/* Returns the number of covariances in one sample; a set of points counts as two. */
+/* Returns the number of covariances in one sample; those of points, and those of edges, count as two. */
 static int n_covariances(const RelnModel *m)
 {
     int count = 0;
 
     for (int i = 0; i < m->spec.n_inputs; i++)
         if (m->spec.input[i].as == RELN_AS_COVARIANCE)
-            count += m->spec.input[i].points ? 2 : m->shapes.input[i].channels;
+            count += reln_input_items(&m->spec.input[i]) != RELN_ITEMS_SAMPLES
+                         ? 2
+                         : m->shapes.input[i].channels;
     return count;
 }
 

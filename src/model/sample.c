@@ -82,8 +82,8 @@ bool reln_items_next(Items *items, int *place)
 /* ---- lifting ------------------------------------------------------------------------------------------------------ */
 
 /* Computes the mean of all covariances of the sample. */
-static RelnStatus reference(const RelnModel *m, const LiftWork *w, const double *const *raw,
-                            const double *mask)
+static RelnStatus reference(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
+                            const double *const *raw, const double *mask)
 {
     const ptrdiff_t n2 = (ptrdiff_t)m->n * m->n;
     ptrdiff_t used = 0;
@@ -97,6 +97,10 @@ static RelnStatus reference(const RelnModel *m, const LiftWork *w, const double 
             used += at_point(m, i);
         }
     }
+    if (used == 0) /* covariances of edges, and the sample has no edge */
+        return reln_fail(m->ctx, RELN_ERR_FORMAT,
+                         "row %td has no covariance to compare with (reference: mean); wanted one",
+                         row);
     return reln_reference_mean(m->ctx, m->n, used / n2, w->covariances, 0, NULL, w->sbar);
 }
 
@@ -219,7 +223,7 @@ RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
                            const double *const *raw, const double *mask, double *const *out)
 {
     if (m->relative)
-        RELN_TRY(reference(m, w, raw, mask));
+        RELN_TRY(reference(m, w, row, raw, mask));
     for (int i = 0; i < m->spec.n_inputs; i++)
         RELN_TRY(lift_input(m, w, i, row, raw[i], mask, out));
     if (m->slots[SLOT_REFERENCE].c == 0)

@@ -309,6 +309,10 @@ static void graphs_with_inputs_of_edges_keep_their_promise(void **state)
         "edges: true}, {name: s, as: scalar, edges: true}], edges: " COUNTED ", targets: [{name: "
         "a, as: matrix, edges: true}, {name: y, as: matrix, points: true}], model: {kind: graph, "
         "width: 8, depth: 1, sums: 2}," TRAIN,
+        "{symmetry: gl:2, inputs: [{name: v, as: covariance, points: true, log: true, reference: "
+        "mean}, {name: u, as: covariance, edges: true, log: true, reference: mean}], "
+        "edges: " COUNTED
+        ", target: {name: z, as: scalar}, model: {kind: graph, width: 8, depth: 1, sums: 2}," TRAIN,
         "{symmetry: so:3, inputs: [{name: v, as: vector, points: true}, {name: u, as: "
         "covariance, edges: true}], edges: " COUNTED ", target: {name: z, as: covariance}, model: "
         "{kind: graph, width: 8, depth: 1, sums: 2}," TRAIN};
@@ -365,6 +369,24 @@ static void augmentation_moves_edges_with_points(void **state)
 
 /* ---- bad input ----------------------------------------------------------------------------------------------------------- */
 
+/* Covariances of edges alone are compared with their mean, and sample 0 has no edge. */
+static void a_sample_without_a_covariance_has_no_mean(void **state)
+{
+    RelnFit *fit = NULL;
+    Room r;
+
+    (void)state;
+    begin(&r, "{symmetry: gl:2, inputs: [{name: v, as: matrix, points: true}, {name: u, as: "
+              "covariance, edges: true, log: true, reference: mean}], edges: " COUNTED
+              ", target: {name: z, as: scalar}, model: {kind: graph, width: 8, depth: 1}," TRAIN);
+    assert_int_equal(
+        reln_fit_open(r.world.ctx, r.spec, r.data, &(RelnFitOptions){.folder = r.run}, &fit),
+        RELN_ERR_FORMAT);
+    assert_string_equal(reln_ctx_error(r.world.ctx),
+                        "row 0 has no covariance to compare with (reference: mean); wanted one");
+    room_clear(&r);
+}
+
 static void refuse(const char *array, int places, ptrdiff_t at, double value, const char *line)
 {
     RelnFit *fit = NULL;
@@ -400,6 +422,7 @@ int main(void)
         cmocka_unit_test(frames_act_on_vectors_of_edges),
         cmocka_unit_test(graphs_with_inputs_of_edges_keep_their_promise),
         cmocka_unit_test(augmentation_moves_edges_with_points),
+        cmocka_unit_test(a_sample_without_a_covariance_has_no_mean),
         cmocka_unit_test(bad_inputs_of_edges_get_one_line),
     };
 
