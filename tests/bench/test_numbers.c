@@ -26,8 +26,8 @@ static void quantiles_are_those_of_the_sorted_values(void **state)
     assert_int_equal(bench_spread(values, 0).n, 0);
 }
 
-/* With r ranks: the shards of the busiest rank, three messages of each of log2 r rounds for every exchange, and twice (r - 1) / r
- * of the sums through the network. */
+/* A step of r ranks takes the time of the busiest rank's shards, of three messages in each of the log2 r rounds of every exchange,
+ * and of 2 (r - 1) / r of the sums on their way through the network. */
 static void projected_steps_add_up(void **state)
 {
     const BenchScale s = {

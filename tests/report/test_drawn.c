@@ -1,5 +1,5 @@
-/* test_drawn.c -- compares pages and tables with remembered ones. A layout has no formula: every place of a mark, a tick
- * or a name is a choice, and the plots here make each of them once. */
+/* test_drawn.c -- compares pages and tables with remembered ones. A layout has no formula, because the
+ * place of each mark, tick and name was chosen; the plots here show every such choice once. */
 #include "support/support.h"
 
 #include <math.h>

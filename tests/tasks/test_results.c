@@ -159,7 +159,7 @@ static Task chosen = {
 
 /* ---- what is written ----------------------------------------------------------------------------------------- */
 
-/* Adds the text to `out`, with the program's version left out, and a page's style sheet. */
+/* Adds the text to `out`, without the version of the program and without the style sheet of a page. */
 static void put_text(FILE *out, const char *text)
 {
     const char *program = task_program();
