@@ -189,12 +189,16 @@ RelnStatus reln_lift_work_init(const RelnModel *m, int places, int edge_places, 
 RelnStatus reln_model_lift(const RelnModel *m, const LiftWork *w, ptrdiff_t row,
                            const double *const *raw, const double *mask, double *const *out);
 
+/* Returns the places for such items in a sample. */
+static inline int reln_work_places(const LiftWork *w, RelnItems items)
+{
+    return items == RELN_ITEMS_EDGES ? w->edge_places : items == RELN_ITEMS_POINTS ? w->places : 1;
+}
+
 /* Returns the places for points or edges of an input; 1 for an input of samples. */
 static inline int reln_lift_places(const RelnModel *m, const LiftWork *w, int input)
 {
-    const RelnItems items = reln_input_items(&m->spec.input[input]);
-
-    return items == RELN_ITEMS_EDGES ? w->edge_places : items == RELN_ITEMS_POINTS ? w->places : 1;
+    return reln_work_places(w, reln_input_items(&m->spec.input[input]));
 }
 
 /* Begins with the first item of an input in a sample, whose points have this mask (NULL: all are there). */

@@ -26,9 +26,7 @@ ptrdiff_t reln_data_target_count(const RelnData *d, int target)
 
 ptrdiff_t reln_data_weight_count(const RelnData *d)
 {
-    return d->found.weights_of == RELN_ITEMS_EDGES    ? d->found.edge_places
-           : d->found.weights_of == RELN_ITEMS_POINTS ? d->work.places
-                                                      : 1;
+    return reln_work_places(&d->work, d->found.weights_of);
 }
 
 double reln_data_weight(const RelnData *d, const double *weights, int place)
@@ -406,18 +404,11 @@ RelnStatus reln_data_count_points(RelnData *d)
 
 /* ---- lifting ---------------------------------------------------------------------------------------------------------- */
 
-static int places_for(const RelnData *d, RelnItems items)
-{
-    return items == RELN_ITEMS_EDGES    ? d->work.edge_places
-           : items == RELN_ITEMS_POINTS ? d->work.places
-                                        : 1;
-}
-
 static RelnStatus allocate_lifted(RelnData *d)
 {
     for (int s = 0; s < SLOT_COUNT; s++) {
         const Slot *slot = &d->m->slots[s];
-        const ptrdiff_t count = (ptrdiff_t)slot->k * slot->c * places_for(d, slot->of);
+        const ptrdiff_t count = (ptrdiff_t)slot->k * slot->c * reln_work_places(&d->work, slot->of);
 
         d->lifted[s] = reln_arena_alloc(&d->arena, (size_t)count + 1, sizeof(double));
         if (!d->lifted[s])

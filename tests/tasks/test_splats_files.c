@@ -12,7 +12,7 @@
 
 enum { N = 6 };
 
-/* Writes splats around the point (7, 2, -1), each with another opacity, so that a test can tell them apart. */
+/* The splats lie around (7, 2, -1). Each has another opacity, by which a test knows it. */
 static const double places[N][3] = {{9, 2, -1},   {5, 2, -1},   {7, 3.5, -1},
                                     {7, 0.5, -1}, {7, 2, -0.5}, {7, 2, -1.5}};
 
