@@ -73,26 +73,63 @@ static void add_link(Draft *d, RelnLinkKind kind, const RelnLink *like, int read
 
 /* Appends a link with input i of x as its operand: the value itself, or the value that a fetching node
  * reads. */
-static void add_operand(Draft *d, RelnLinkKind kind, const RelnNode *x, int i)
+static void add_value(Draft *d, RelnLinkKind kind, const RelnNode *x, int i)
+{
+    const RelnNode *y = x->in[i];
+
+    if (folds(d, x, i) && is_fetch(y)) {
+        const int read = add_read(d, y, 0);
+
+        add_member(d, y);
+        add_link(d, kind, NULL, read, y->n_in > 1 ? add_read(d, y, 1) : -1);
+        return;
+    }
+    add_link(d, kind, NULL, add_read(d, x, i), -1);
+}
+
+/* Appends links that add or subtract the product y, if `left` links are not too few. */
+static bool add_product(Draft *d, RelnLinkKind kind, const RelnNode *y, int left)
+{
+    if (left < 2 || (kind != RELN_LINK_ADD && kind != RELN_LINK_SUB))
+        return false;
+    add_member(d, y);
+    add_value(d, kind == RELN_LINK_ADD ? RELN_LINK_ADD_PRODUCT : RELN_LINK_SUB_PRODUCT, y, 0);
+    add_value(d, RELN_LINK_FACTOR, y, 1);
+    return true;
+}
+
+/* Appends links with input i of x as the operand, at most `left`. The input is computed by these links, too, if it is a
+ * product that is added, or a mask. */
+static void add_operand(Draft *d, RelnLinkKind kind, const RelnNode *x, int i, int left)
 {
     const RelnNode *y = x->in[i];
     RelnLink link;
 
     if (folds(d, x, i) && link_of(y, &link)) {
-        if (link.kind == RELN_LINK_LOAD) {
-            const int read = add_read(d, y, 0);
-
-            add_member(d, y);
-            add_link(d, kind, NULL, read, y->n_in > 1 ? add_read(d, y, 1) : -1);
+        if (link.kind == RELN_LINK_MUL && add_product(d, kind, y, left))
             return;
-        }
         if (link.kind == RELN_LINK_POSITIVE && kind == RELN_LINK_MUL) {
             add_member(d, y);
             add_link(d, RELN_LINK_GATE, NULL, add_read(d, y, 0), -1);
             return;
         }
     }
-    add_link(d, kind, NULL, add_read(d, x, i), -1);
+    add_value(d, kind, x, i);
+}
+
+/* Returns whether input i of x is computed by links of its own. */
+static bool continues(const Draft *d, const RelnNode *x, int i)
+{
+    return folds(d, x, i) && !is_fetch(x->in[i]);
+}
+
+/* Returns whether x is a product of values in memory. A link adds it, so it need not be the running value. */
+static bool is_product(const Draft *d, const RelnNode *x)
+{
+    RelnLink link;
+
+    return link_of(x, &link) && link.kind == RELN_LINK_MUL && !continues(d, x, 0) &&
+           !continues(d, x, 1);
 }
 
 /* Returns the input that continues as the running value: the one that is itself a chain. */
@@ -100,35 +137,37 @@ static int running_input(const Draft *d, const RelnNode *x, RelnLinkKind kind)
 {
     const bool turns = kind == RELN_LINK_ADD || kind == RELN_LINK_MUL || kind == RELN_LINK_SUB;
 
-    if (x->n_in < 2 || (folds(d, x, 0) && !is_fetch(x->in[0])) || !turns)
+    if (x->n_in < 2 || !turns || !continues(d, x, 1))
         return 0;
-    return folds(d, x, 1) && !is_fetch(x->in[1]) ? 1 : 0;
+    return !continues(d, x, 0) || (kind == RELN_LINK_ADD && is_product(d, x->in[0])) ? 1 : 0;
 }
 
-/* Appends the links that compute x. `left` more nodes may be folded into it. */
+/* Appends the links that compute x. `left` more nodes may be folded into it: every node outside it needs one link, and
+ * x has the others. */
 static void collect(Draft *d, const RelnNode *x, int left)
 {
+    const int outside = CHAIN_FOLDS - left;
     RelnLink link;
     int at;
 
     link_of(x, &link);
     add_member(d, x);
     at = running_input(d, x, link.kind);
-    if (left > 0 && folds(d, x, at) && !is_fetch(x->in[at]))
+    if (left > 0 && continues(d, x, at))
         collect(d, x->in[at], left - 1);
     else
-        add_operand(d, RELN_LINK_LOAD, x, at);
+        add_operand(d, RELN_LINK_LOAD, x, at, 1);
     if (x->n_in > 1)
         add_operand(d, at == 1 && link.kind == RELN_LINK_SUB ? RELN_LINK_FROM : link.kind, x,
-                    1 - at);
+                    1 - at, CHAIN_LINKS - outside - d->chain.n_links);
     else
         add_link(d, link.kind, &link, -1, -1);
 }
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */
 
-/* Finds the loops of all operands together: items, and at most two more. Gathered rows step like rows of the
- * result. */
+/* Finds the loops of all operands together: items, and at most three more. Gathered rows step like rows of the
+ * result; with them there are at most two more loops. */
 static bool find_loops(Draft *d, const RelnNode *x)
 {
     ptrdiff_t stride[CHAIN_LINKS][RELN_LOOP_MAX], merged[CHAIN_LINKS][RELN_LOOP_MAX],
@@ -150,14 +189,15 @@ static bool find_loops(Draft *d, const RelnNode *x)
     }
     c->item = reln_shape_count(&x->shape);
     c->rank = reln_merge_axes(&x->shape, n, stride, extent, merged);
-    if (c->rank > CHAIN_RANK || (c->rank == 1 && gathers))
+    if (c->rank > CHAIN_RANK || (gathers && (c->rank == 1 || c->rank == CHAIN_RANK)))
         return false;
     memcpy(c->extent, extent, sizeof c->extent);
-    c->flat = c->rank == 2 && !gathers;
+    c->merged = !gathers;
     for (int i = 0; i < n; i++) {
         memcpy(of[i]->stride, merged[i], sizeof of[i]->stride);
-        c->flat = c->flat && merged[i][0] == merged[i][1] * extent[1];
+        c->merged = c->merged && merged[i][0] == merged[i][1] * extent[1];
     }
+    c->flat = c->rank == 2 && c->merged;
     return true;
 }
 

@@ -43,14 +43,14 @@ typedef enum InstrKind {
 } InstrKind;
 
 /* The links of a chain. A link reads the instruction's input `read` (-1: none), or the rows of it that its
- * input `index` numbers (-1: none). It steps through the input by items, and then by one or two more
+ * input `index` numbers (-1: none). It steps through the input by items, and then by one to three more
  * loops. */
 enum {
     CHAIN_LINKS = RELN_LINKS,
     CHAIN_FOLDS = CHAIN_LINKS - 2,
     CHAIN_READS = 2 * CHAIN_LINKS,
     CHAIN_MEMBERS = 2 * CHAIN_LINKS,
-    CHAIN_RANK = 3
+    CHAIN_RANK = 4
 };
 typedef struct ChainLink {
     RelnLinkKind kind;
@@ -62,6 +62,7 @@ typedef struct Chain {
     int rank, n_links;
     ptrdiff_t extent[CHAIN_RANK], item; /* and elements of an item */
     bool flat;                          /* items are contiguous in every operand */
+    bool merged; /* the loop after that over items goes on from item to item, in every operand */
     ChainLink *links;
 } Chain;
 

@@ -187,11 +187,12 @@ static RelnStatus run_call(const Frame *f, const Instr *instr)
 
 /* ---- chains --------------------------------------------------------------------------------------------------- */
 
-/* Finds the operands of all links, and their steps: from item to item, from row to row, and in the last loop. */
+/* Finds the operands of all links, and their steps: from item to item, from row to row, and in the last loop. With four
+ * loops, the items of the kernel are those of the second loop. */
 static void find_operands(const Frame *f, const Instr *instr, RelnLink *links)
 {
     const Chain *c = instr->chain;
-    const int last = c->rank - 1;
+    const int last = c->rank - 1, first = c->rank == CHAIN_RANK;
 
     for (int i = 0; i < c->n_links; i++) {
         const ChainLink *from = &c->links[i];
@@ -201,9 +202,25 @@ static void find_operands(const Frame *f, const Instr *instr, RelnLink *links)
             continue;
         links[i].at = reln_resolve(f, &instr->in[from->read]);
         links[i].index = from->index < 0 ? NULL : reln_resolve(f, &instr->in[from->index]);
-        links[i].item = last > 0 ? from->stride[0] : 0;
-        links[i].row = last > 1 ? from->stride[1] : 0;
+        links[i].item = last > 0 ? from->stride[first] : 0;
+        links[i].row = last > 1 ? from->stride[first + 1] : 0;
         links[i].column = from->stride[last];
+    }
+}
+
+/* Runs a chain of four loops: in one call, if the second loop goes on from item to item. */
+static void run_deep(const Chain *c, const RelnRealKernels *k, ptrdiff_t n, RelnLink *links,
+                     void *out)
+{
+    const ptrdiff_t *extent = c->extent, times = c->merged ? n : 1;
+
+    for (ptrdiff_t i = 0; i < n; i += times) {
+        k->links(times * extent[1], extent[2], extent[3], c->n_links, links,
+                 (char *)out + (size_t)(i * c->item) * k->size);
+        for (int l = 0; l < c->n_links; l++)
+            if (links[l].at)
+                links[l].at =
+                    (const char *)links[l].at + c->links[l].stride[0] * (ptrdiff_t)k->size;
     }
 }
 
@@ -221,8 +238,10 @@ static void run_chain(const Frame *f, const Instr *instr)
         k->links(1, 1, c->rank == 1 ? n : n * extent[1], c->n_links, links, out);
     else if (c->rank == 2)
         k->links(n, 1, extent[1], c->n_links, links, out);
-    else
+    else if (c->rank == 3)
         k->links(n, extent[1], extent[2], c->n_links, links, out);
+    else
+        run_deep(c, k, n, links, out);
 }
 
 static void run_sum(const Frame *f, const Instr *instr)

@@ -44,20 +44,24 @@ typedef enum RelnMap2 {
 } RelnMap2;
 
 /* A link is one of several elementwise functions computed in one pass, at most RELN_LINKS. Its arguments are the running value z
- * and the operand y. */
-enum { RELN_LINKS = 10 };
+ * and the operand y. A link with a product has a second operand x, which is the operand of the next link; that link
+ * is of the kind RELN_LINK_FACTOR and computes nothing. */
+enum { RELN_LINKS = 12 };
 typedef enum RelnLinkKind {
-    RELN_LINK_LOAD,     /* y */
-    RELN_LINK_ADD,      /* z + y */
-    RELN_LINK_SUB,      /* z - y */
-    RELN_LINK_FROM,     /* y - z */
-    RELN_LINK_MUL,      /* z y */
-    RELN_LINK_DIV,      /* z / y */
-    RELN_LINK_GATE,     /* z where y > 0, 0 z elsewhere */
-    RELN_LINK_SCALE,    /* a z + b */
-    RELN_LINK_RELU,     /* max(z, 0) */
-    RELN_LINK_POSITIVE, /* 1 where z > 0, 0 elsewhere */
-    RELN_LINK_SQUARE    /* z^2 */
+    RELN_LINK_LOAD,        /* y */
+    RELN_LINK_ADD,         /* z + y */
+    RELN_LINK_SUB,         /* z - y */
+    RELN_LINK_FROM,        /* y - z */
+    RELN_LINK_MUL,         /* z y */
+    RELN_LINK_DIV,         /* z / y */
+    RELN_LINK_GATE,        /* z where y > 0, 0 z elsewhere */
+    RELN_LINK_SCALE,       /* a z + b */
+    RELN_LINK_RELU,        /* max(z, 0) */
+    RELN_LINK_POSITIVE,    /* 1 where z > 0, 0 elsewhere */
+    RELN_LINK_SQUARE,      /* z^2 */
+    RELN_LINK_ADD_PRODUCT, /* z + x y, rounded twice */
+    RELN_LINK_SUB_PRODUCT, /* z - x y, rounded twice */
+    RELN_LINK_FACTOR       /* z; the operand belongs to the link before */
 } RelnLinkKind;
 /* The operand of element c of row r of item i is at[i item + r row + c column], column 0 or 1. If there is an
  * index, it is at[index[i] item + r row + c column], or 0 where index[i] is -1. */
