@@ -202,6 +202,29 @@ const RelnOp reln_op_contract = {
     .sample = sample,
 };
 
+/* Returns whether T multiplies every coordinate of one factor by the only coordinate of the other: T[0,k,k] = 1, or
+ * T[k,0,k] = 1 if `turned`. */
+static bool is_scaling(const RelnTensor3 *T, bool turned)
+{
+    if ((turned ? T->j : T->i) != 1 || (turned ? T->i : T->j) != T->k || T->count != T->k)
+        return false;
+    for (int e = 0; e < T->count; e++) {
+        const RelnEntry *t = &T->entries[e];
+
+        if (t->k != e || (turned ? t->i : t->j) != e || t->value != 1.0)
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether z = T(x, y) in rep w is x times y with an invariant as one factor, which joins chains of elementwise
+ * nodes. */
+static bool is_product(const RelnTensor3 *T, const RelnNode *x, const RelnNode *y, const RelnRep *w)
+{
+    return (is_scaling(T, false) && reln_is_invariant(x) && w == y->rep) ||
+           (is_scaling(T, true) && reln_is_invariant(y) && w == x->rep);
+}
+
 RelnNode *reln_contract(RelnGraph *g, const RelnTensor3 *T, RelnNode *x, RelnNode *y,
                         const RelnRep *w)
 {
@@ -218,6 +241,8 @@ RelnNode *reln_contract(RelnGraph *g, const RelnTensor3 *T, RelnNode *x, RelnNod
 
     if (!attr.t)
         return NULL;
+    if (is_product(attr.t, x, y, w))
+        return reln_mul(g, x, y);
     return reln_node(g, &reln_op_contract, 2, (RelnNode *[]){x, y}, &attr, sizeof attr, w);
 }
 
