@@ -29,6 +29,7 @@ typedef struct Info {
     bool again;     /* computed in every phase that reads it, instead of being kept */
     int reach;      /* the last phase in which it can be computed again */
     int depth;      /* the number of nodes, one after the other, that this takes */
+    size_t reads_bytes; /* the bytes of an item that this reads */
     int sources; /* the number of kept values that this takes, at most 2; `source` is one of them */
     const RelnNode *source;
     Sum sum;            /* for the root of a tree of additions; n is 0 for all others */

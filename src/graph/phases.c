@@ -100,8 +100,9 @@ bool reln_pass_add_phases(Planner *p)
 
 /* ---- values that outlive a shard ------------------------------------------------------------------------------ */
 
-/* An elementwise function of values that a later phase reads in any case is computed again in it, instead of being kept: that
- * needs no memory, and reading the array would cost as much as reading the other values. */
+/* An elementwise function of values that are kept until a later phase is computed again in it, instead of being kept too: that
+ * needs no memory. It costs reading these values, so they must be few: the sum of a residual network at layer n is a function of
+ * the values of all n layers. */
 
 static bool is_elementwise(const RelnNode *x)
 {
@@ -113,14 +114,15 @@ static bool is_elementwise(const RelnNode *x)
 
 enum { MANY = 2 }; /* sources */
 
-/* Finds out what x, which is not kept, can be computed from again: until which phase, through how many nodes, and from which
- * kept value, if it is the only one. */
+/* Finds out what x, which is not kept, can be computed from again: until which phase, through how many nodes, by reading how
+ * many bytes, and from which kept value, if it is the only one. */
 static void trace(Planner *p, const RelnNode *x)
 {
     Info *f = &p->info[x->id];
 
     f->reach = INT_MAX;
     f->depth = 0;
+    f->reads_bytes = reln_node_bytes(x);
     f->source = NULL;
     f->sources = 0;
     if (is_load(x))
@@ -130,12 +132,14 @@ static void trace(Planner *p, const RelnNode *x)
         f->sources = MANY;
         return;
     }
+    f->reads_bytes = 0;
     for (int i = 0; i < x->n_in; i++) {
         const RelnNode *s = reln_storage(x->in[i]);
         const Info *y = &p->info[s->id];
 
         if (s->domain == RELN_STEP)
             continue;
+        f->reads_bytes += y->reads_bytes;
         f->reach = y->reach < f->reach ? y->reach : f->reach;
         f->depth = y->depth > f->depth ? y->depth : f->depth;
         if (y->sources != 1 || y->source != f->source)
@@ -148,10 +152,11 @@ static void trace(Planner *p, const RelnNode *x)
 /* If x has a single source, that one is kept for as long as x is needed: at the same time, they would be two. */
 static bool can_come_again(Planner *p, const RelnNode *x)
 {
-    enum { MOST = 6 }; /* nodes one after the other */
+    enum { MOST = 6, TIMES = 3 }; /* nodes one after the other; bytes to read for each of x */
     const Info *f = &p->info[x->id];
 
-    if (f->is_output || !is_elementwise(x) || f->depth > MOST)
+    if (f->is_output || !is_elementwise(x) || f->depth > MOST ||
+        f->reads_bytes > TIMES * reln_node_bytes(x))
         return false;
     if (f->reach < f->last_phase && f->sources == 1 &&
         reln_node_bytes(f->source) <= reln_node_bytes(x)) {
@@ -180,6 +185,7 @@ static bool keep(Planner *p, const RelnNode *x)
     f->array = p->plan->kept.count;
     f->reach = f->last_phase;
     f->depth = 0;
+    f->reads_bytes = kept.item;
     f->source = x;
     f->sources = 1;
     return PLAN_ADD(p->plan, &p->plan->kept, kept) || nomem(p);
