@@ -18,8 +18,8 @@ import numpy as np
 import networks
 
 HERE = pathlib.Path(__file__).resolve().parent
-REFERENCE = {"mp50": "rows-plain", "set64": "select-view", "transformer64": "fused-view", "resnet1d": "unfold",
-             "splats-mae": "torch-plain", "splats-reln": "view-plain",
+REFERENCE = {"mp50": "rows-plain", "lorentznet": "rows-plain", "set64": "select-view", "transformer64": "fused-view",
+             "resnet1d": "unfold", "splats-mae": "torch-plain", "splats-reln": "view-plain",
              "drone-reln": "view-plain", "drone-resnet": "unfold"}
 BATCH = 3
 

@@ -4,14 +4,15 @@ formulas. Names and shapes of parameters are those of reln (`reln bench once NAM
 import numpy as np
 
 PARTICLES, HIDDEN = 50, 48             # mp50
+JET, ROUNDS = 54, 5                    # lorentznet: particles with both beams, blocks of HIDDEN channels
 POINTS, NEIGHBOURS = 64, 16            # set64-C
 TOKENS, CHANNELS, HEADS = 64, 48, 6    # transformer64
 STEPS, WIDTH = 200, 64                 # resnet1d
 
 GROUPS, MEMBERS, BLOCKS = 32, 16, 4    # splats-*
 
-BATCH = {"mp50": 32, "set64-24": 16, "set64-64": 16, "transformer64": 32, "resnet1d": 64, "splats-mae": 32,
-         "splats-reln": 32, "drone-reln": 64, "drone-resnet": 64}
+BATCH = {"mp50": 32, "lorentznet": 128, "set64-24": 16, "set64-64": 16, "transformer64": 32, "resnet1d": 64,
+         "splats-mae": 32, "splats-reln": 32, "drone-reln": 64, "drone-resnet": 64}
 ALSO_FORWARD = ("drone-reln", "drone-resnet")  # with one sample and with the batch; training with the batch only
 
 
@@ -33,6 +34,20 @@ def mp50():
             out += [(b + "move.W", h, h), (b + "move.b", 0, h), (b + "size.W", h, 1)]
         out += [(b + "node.W1", h, h), (b + "node.W2", h, h), (b + "node.W3", 2, h), (b + "node.b", 0, h),
                 (b + "node.gamma", 0, h), (b + "node.beta", 0, h), (b + "update.W", h, h), (b + "update.b", 0, h)]
+    return out + [("decode.W", h, h), ("decode.b", 0, h), ("out.W", h, 2), ("out.b", 0, 2)]
+
+
+def lorentznet():
+    h = HIDDEN
+    out = [("embed.W", 2, h), ("embed.b", 0, h)]
+    for i in range(ROUNDS):
+        b = f"block{i}.messages."
+        out += [(b + "Wi", h, h), (b + "Wj", h, h), (b + "Wp", 2, h), (b + "gamma", 0, h), (b + "beta", 0, h),
+                (b + "Wm", h, h), (b + "bm", 0, h), (b + "Wg", h, 1), (b + "bg", 0, 1)]
+        if i + 1 < ROUNDS:
+            out += [(b + "Wx", h, h), (b + "bx", 0, h), (b + "Wf", h, 1)]
+        out += [(b + "Ws", h, h), (b + "Wh", h, h), (b + "gammah", 0, h), (b + "betah", 0, h), (b + "Wo", h, h),
+                (b + "bo", 0, h)]
     return out + [("decode.W", h, h), ("decode.b", 0, h), ("out.W", h, 2), ("out.b", 0, 2)]
 
 
@@ -143,7 +158,7 @@ def drone_resnet():
             dense("head.fc2", 160, 160) + dense("head.fc3", 160, 3))
 
 
-PARAMETERS = {"mp50": mp50(), "set64-24": set64(24), "set64-64": set64(64), "transformer64": transformer64(),
+PARAMETERS = {"mp50": mp50(), "lorentznet": lorentznet(), "set64-24": set64(24), "set64-64": set64(64), "transformer64": transformer64(),
               "resnet1d": resnet1d(), "splats-mae": splats_mae(), "splats-reln": splats_reln(),
               "drone-reln": drone_reln(), "drone-resnet": drone_resnet()}
 
@@ -169,6 +184,8 @@ def inputs(name, batch, rng):
     whole = lambda limit, *shape: rng.integers(limit, size=(batch, *shape)).astype(np.int32)  # noqa: E731
     if name == "mp50":
         return {"s": normal(PARTICLES, 2), "p": normal(PARTICLES, 4), "label": whole(2)}
+    if name == "lorentznet":
+        return {"s": normal(JET, 2), "p": normal(JET, 4), "label": whole(2)}
     if name.startswith("set64"):
         return {"x": normal(POINTS, 9, 2), "near": whole(POINTS, POINTS, NEIGHBOURS), "label": whole(10)}
     if name == "transformer64":

@@ -4,11 +4,14 @@ inputs) to the loss. Weights are those of networks.fused()."""
 import torch
 from torch.nn import functional as F
 
-from networks import HEADS, NEIGHBOURS, PARTICLES, POINTS
+from networks import HEADS, JET, NEIGHBOURS, PARTICLES, POINTS, ROUNDS
 
 ETA = torch.tensor([1.0, -1.0, -1.0, -1.0])
 OTHERS = torch.tensor([[j for j in range(PARTICLES) if j != i] for i in range(PARTICLES)])
 NOT_SELF = 1.0 - torch.eye(PARTICLES)
+JET_OTHERS = torch.tensor([[j for j in range(JET) if j != i] for i in range(JET)])
+JET_NOT_SELF = 1.0 - torch.eye(JET)
+JET_ETA = -ETA  # the form that the library finds for four-vectors
 
 
 # ---- message passing ---------------------------------------------------------------------------------------------------
@@ -17,16 +20,16 @@ def psi(x):
     return torch.sign(x) * torch.log1p(torch.abs(x))
 
 
-def products(x):
+def products(x, eta=ETA):
     """psi of <x_i - x_j, x_i - x_j> and of <x_i, x_j>: (B, N, N) each"""
-    g = (x * ETA) @ x.transpose(1, 2)
+    g = (x * eta) @ x.transpose(1, 2)
     q = torch.diagonal(g, dim1=1, dim2=2)
     return psi(q[:, :, None] + q[:, None, :] - 2 * g), psi(g)
 
 
 def norm_pairs(w, b, y, diagonal):
     """Batch norm over the pairs i != j of (B, N, N, H), where the sums over all pairs lose those of the diagonal."""
-    n = y.shape[0] * PARTICLES * (PARTICLES - 1)
+    n = y.shape[0] * y.shape[1] * (y.shape[1] - 1)
     mean = (y.sum((0, 1, 2)) - diagonal.sum((0, 1))) / n
     z, own = y - mean, diagonal - mean
     var = ((z * z).sum((0, 1, 2)) - (own * own).sum((0, 1))) / n
@@ -136,6 +139,88 @@ def mp50_scatter(w, x, plain=False):
             p = p + 0.005 / (PARTICLES - 1) * torch.zeros_like(p).index_add(0, i_, (here - there) * f)
         h = update_nodes(w, b, h, torch.zeros_like(h).index_add(0, i_, m), s, norm)
     return read_out(w, h.view(batch, PARTICLES, -1), x["label"])
+
+
+# ---- LorentzNet: blocks of reln_nn_messages() ------------------------------------------------------------------------------
+
+def affine(w, b, part, x):
+    return F.linear(x, w[b + "W" + part].t(), w[b + "b" + part])
+
+
+def renew(w, b, h, m, norm):
+    """h + phi([h, m]), the layer split by its two inputs"""
+    y = h @ w[b + "Wh"] + m @ w[b + "Ws"]
+    return h + affine(w, b, "o", torch.relu(norm({"gamma": w[b + "gammah"], "beta": w[b + "betah"]}, "", y)))
+
+
+def lorentznet_dense(w, x, plain=True):
+    """Pairs (B, N, N, H) with the diagonal, which is masked in the gate."""
+    p = x["p"]
+    h = dense(w, "embed", x["s"])
+    norm = norm_rows_plain if plain else norm_rows
+    for i in range(ROUNDS):
+        b = f"block{i}.messages."
+        n, d = products(p, JET_ETA)
+        first, second = h @ w[b + "Wi"], h @ w[b + "Wj"]
+        u, v = w[b + "Wp"].unbind(0)
+        y = first[:, :, None] + second[:, None] + n[..., None] * u + d[..., None] * v
+        own = first + second + torch.diagonal(d, dim1=1, dim2=2)[..., None] * v
+        m = torch.relu(affine(w, b, "m", torch.relu(norm_pairs(w, b, y, own))))
+        m = torch.sigmoid(affine(w, b, "g", m)) * JET_NOT_SELF[..., None] * m
+        if i + 1 < ROUNDS:
+            f = (torch.relu(affine(w, b, "x", m)) @ w[b + "Wf"]).squeeze(-1) * JET_NOT_SELF
+            p = p + 0.001 / (JET - 1) * (p * f.sum(2, keepdim=True) - f @ p)
+        h = renew(w, b, h, m.sum(2), norm)
+    return read_out(w, h, x["label"])
+
+
+def lorentznet_rows(w, x, plain=False):
+    """Pairs (B, N, N - 1, H), gathered, so that the batch norm is over rows."""
+    p = x["p"]
+    h = dense(w, "embed", x["s"])
+    norm = norm_rows_plain if plain else norm_rows
+    batch, size = h.shape[0], h.shape[-1]
+    others = JET_OTHERS.flatten()
+    for i in range(ROUNDS):
+        b = f"block{i}.messages."
+        pair = torch.stack(products(p, JET_ETA), -1)
+        pair = torch.gather(pair, 2, JET_OTHERS[None, :, :, None].expand(batch, -1, -1, 2))
+        second = (h @ w[b + "Wj"]).index_select(1, others).view(batch, JET, JET - 1, size)
+        y = pair @ w[b + "Wp"] + (h @ w[b + "Wi"])[:, :, None] + second
+        m = torch.relu(affine(w, b, "m", torch.relu(norm(w, b, y))))
+        m = torch.sigmoid(affine(w, b, "g", m)) * m
+        if i + 1 < ROUNDS:
+            f = (torch.relu(affine(w, b, "x", m)) @ w[b + "Wf"]).squeeze(-1)
+            there = p.index_select(1, others).view(batch, JET, JET - 1, 4)
+            p = p + 0.001 / (JET - 1) * (p * f.sum(2, keepdim=True) - (f[:, :, None] @ there).squeeze(2))
+        h = renew(w, b, h, m.sum(2), norm)
+    return read_out(w, h, x["label"])
+
+
+def lorentznet_published(w, x, plain=False):
+    """Flat lists of edges and layers on concatenated inputs, as the published code has them."""
+    batch = x["s"].shape[0]
+    norm = norm_rows_plain if plain else norm_rows
+    base = (JET * torch.arange(batch))[:, None, None]
+    j = (JET_OTHERS[None] + base).flatten()
+    i_ = (torch.arange(JET)[None, :, None] + base).expand(-1, -1, JET - 1).flatten()
+    s, p = x["s"].reshape(-1, 2), x["p"].reshape(-1, 4)
+    h = dense(w, "embed", s)
+    for i in range(ROUNDS):
+        b = f"block{i}.messages."
+        here, there = p[i_], p[j]
+        off = here - there
+        pair = (psi((off * off * JET_ETA).sum(-1, keepdim=True)), psi((here * there * JET_ETA).sum(-1, keepdim=True)))
+        y = torch.cat((h[i_], h[j], *pair), 1) @ torch.cat((w[b + "Wi"], w[b + "Wj"], w[b + "Wp"]))
+        m = torch.relu(affine(w, b, "m", torch.relu(norm(w, b, y))))
+        m = torch.sigmoid(affine(w, b, "g", m)) * m
+        if i + 1 < ROUNDS:
+            f = torch.relu(affine(w, b, "x", m)) @ w[b + "Wf"]
+            p = p + 0.001 / (JET - 1) * torch.zeros_like(p).index_add(0, i_, off * f)
+        y = torch.cat((h, torch.zeros_like(h).index_add(0, i_, m)), 1) @ torch.cat((w[b + "Wh"], w[b + "Ws"]))
+        y = norm({"gamma": w[b + "gammah"], "beta": w[b + "betah"]}, "", y)
+        h = h + affine(w, b, "o", torch.relu(y))
+    return read_out(w, h.view(batch, JET, -1), x["label"])
 
 
 # ---- gl(3) ---------------------------------------------------------------------------------------------------------------
@@ -366,6 +451,10 @@ LAYOUTS = {
     "mp50": {"dense": with_(mp50_dense, plain=False), "dense-plain": mp50_dense, "rows": mp50_rows,
              "rows-plain": with_(mp50_rows, plain=True), "scatter": mp50_scatter,
              "scatter-plain": with_(mp50_scatter, plain=True)},
+    "lorentznet": {"dense": with_(lorentznet_dense, plain=False), "dense-plain": lorentznet_dense,
+                   "rows": lorentznet_rows, "rows-plain": with_(lorentznet_rows, plain=True),
+                   "published": lorentznet_published,
+                   "published-plain": with_(lorentznet_published, plain=True)},
     "set64": {"select-view": with_(set64, bracket=bracket_products), "select-unrolled": set64,
               "select-gather": with_(set64, form=form_gather), "select-gram": with_(set64, form=form_gram),
               "select-bmm": with_(set64, bracket=bracket_bmm),
