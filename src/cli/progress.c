@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kit/clock.h"
@@ -152,19 +153,40 @@ void cli_progress_end(CliProgress *progress)
     progress->width = 0;
 }
 
+/* Schedulers send SIGUSR1 some time before the job ends. */
+static const int caught[] = {SIGINT, SIGTERM, SIGUSR1};
+enum { N_CAUGHT = sizeof caught / sizeof caught[0] };
+static struct timespec caught_at[N_CAUGHT]; /* only the handler uses it; 0: not yet */
+
+/* Notes the request. timeout(1), shells and schedulers may send one request twice, to the process and to its group: within a
+ * second these are one. A later signal of the same kind comes from someone who does not want to wait. */
 static void note(int number)
 {
+    struct timespec now;
+    int i = 0;
+
+    while (i < N_CAUGHT - 1 && caught[i] != number)
+        i++;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    if (caught_at[i].tv_sec == 0 && caught_at[i].tv_nsec == 0)
+        caught_at[i] = now;
     asked = number;
+    if (now.tv_sec - caught_at[i].tv_sec > 1 ||
+        (now.tv_sec - caught_at[i].tv_sec == 1 && now.tv_nsec >= caught_at[i].tv_nsec)) {
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+    }
 }
 
 void cli_catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = note};
 
     sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-    (void)sigaction(SIGUSR1, &action, NULL); /* schedulers send it some time before the job ends */
+    for (int i = 0; i < N_CAUGHT; i++)
+        (void)sigaddset(&action.sa_mask, caught[i]);
+    for (int i = 0; i < N_CAUGHT; i++)
+        (void)sigaction(caught[i], &action, NULL);
 }
 
 int cli_asked_to_stop(void)

@@ -46,8 +46,8 @@ int cli_terminal_width(int file);
 /* "1h02m", "3m20s", "4.1 s" */
 void cli_duration(double seconds, char *text, size_t size);
 
-/* Catches SIGINT and SIGTERM: they no longer end the program at once, and cli_asked_to_stop() returns the
- * signal, 0 if there was none. A second signal ends the program. */
+/* Catches SIGINT, SIGTERM and SIGUSR1: they no longer end the program at once, and cli_asked_to_stop() returns the
+ * signal, 0 if there was none. The same signal a second later or more ends the program. */
 void cli_catch_signals(void);
 int cli_asked_to_stop(void);
 /* Returns the exit code for the caught signal: CLI_INTERRUPTED or CLI_TERMINATED; CLI_DONE when there was

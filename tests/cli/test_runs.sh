@@ -99,7 +99,7 @@ echo "runs: $hits kills, $torn of them while a file was written; $ends runs ende
 
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 
-stop() { # stop SIGNAL CODE
+stop() { # stop SIGNAL CODE [AGAIN]: with AGAIN the signal comes twice, as timeout(1) sends it to the process and to its group
     rm -rf stopped
     "$reln" fit long.yaml data.npz --out stopped --threads 2 >out 2>err &
     pid=$!
@@ -107,6 +107,8 @@ stop() { # stop SIGNAL CODE
     sleep 0.2
     began=$(milliseconds)
     kill -"$1" $pid
+    [ -z "${3:-}" ] || sleep 0.01
+    [ -z "${3:-}" ] || kill -"$1" $pid 2>/dev/null
     wait $pid
     got=$?
     took=$(($(milliseconds) - began))
@@ -123,6 +125,8 @@ stop() { # stop SIGNAL CODE
 }
 stop TERM 143
 stop INT 130
+stop TERM 143 again
+stop INT 130 again
 
 # stopped twice, and the rest: the same bits
 spec 400 60 >middle.yaml
