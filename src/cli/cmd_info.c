@@ -120,8 +120,11 @@ static void print_head(const Info *info)
     const RelnSpec *spec = reln_model_spec(info->model);
     char text[96];
 
-    printf("%s, width %d, depth %d, %s\n", reln_model_kind_text(spec->model.kind),
-           spec->model.width, spec->model.depth, spec->train.dtype == RELN_F64 ? "f64" : "f32");
+    printf("%s", reln_model_kind_text(spec->model.kind));
+    for (int i = 0; i < spec->model.n_beside; i++)
+        printf("%s%s", i ? ", " : " beside ", reln_model_kind_text(spec->model.beside[i]));
+    printf(", width %d, depth %d, %s\n", spec->model.width, spec->model.depth,
+           spec->train.dtype == RELN_F64 ? "f64" : "f32");
     printf("symmetry    %s%s\n", reln_model_symmetry(info->model),
            reln_model_promises(info->model) ? "" : " (of the data; this model promises nothing)");
     printf("features    %s\n", reln_model_features(info->model));

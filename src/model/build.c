@@ -21,11 +21,32 @@ Name reln_build_name(const char *format, ...)
     return name;
 }
 
+int reln_build_towers(const Build *b)
+{
+    return 1 + b->m->spec.model.n_beside;
+}
+
+/* The names of the first network have no prefix, so that it is the same with and without others. */
+void reln_build_enter(Build *b, int i)
+{
+    const RelnSpecModel *spec = &b->m->spec.model;
+    const RelnNet plain = {.graph = b->g,
+                           .algebra = b->m->algebra,
+                           .form = spec->form,
+                           .train = b->net.train};
+
+    b->tower = i;
+    b->kind = i == 0 ? spec->kind : spec->beside[i - 1];
+    b->net = i == 0 ? plain : reln_nn_within(&plain, "beside%d", i);
+}
+
 RelnNode *reln_build_tap(Build *b, Name name, RelnNode *node)
 {
     if (b->taps && node && b->out->n_taps < RELN_MODEL_TAPS) {
         RelnTap *t = &b->out->taps[b->out->n_taps++];
 
+        if (b->tower > 0)
+            name = reln_build_name("beside%d.%.20s", b->tower, name.text);
         memcpy(t->name, name.text, sizeof t->name);
         t->node = node;
         reln_output(b->g, t->name, node);
@@ -431,7 +452,7 @@ static int capacity(const RelnModel *m, const RelnModelOptions *options)
 static void build(Build *b, const RelnModelOptions *options)
 {
     const RelnModel *m = b->m;
-    Seen seen = {0};
+    Seen seen[TOWERS] = {{{{0}}}};
 
     if (m->ragged)
         b->rows = reln_rows(b->g, "points", capacity(m, options));
@@ -439,10 +460,13 @@ static void build(Build *b, const RelnModelOptions *options)
         reln_build_sequence_target(b, options);
     } else if (reln_model_is_mlp(m)) {
         reln_build_targets(
-            b, &seen, reln_model_is_plain_rows(m) ? plain_attention(b) : plain_network(b), options);
+            b, seen, reln_model_is_plain_rows(m) ? plain_attention(b) : plain_network(b), options);
     } else {
-        seen = reln_model_is_structured(m) ? reln_build_structured(b) : block_network(b);
-        reln_build_targets(b, &seen, NULL, options);
+        for (int i = 0; i < reln_build_towers(b); i++) {
+            reln_build_enter(b, i);
+            seen[i] = reln_model_is_structured(m) ? reln_build_structured(b) : block_network(b);
+        }
+        reln_build_targets(b, seen, NULL, options);
     }
 }
 
@@ -455,10 +479,8 @@ RelnStatus reln_model_build_in(RelnModel *m, RelnStore *store, int width,
     memset(out, 0, sizeof *out);
     RELN_TRY(reln_graph_create(m->group, store, m->spec.train.dtype, &out->graph));
     b.g = out->graph;
-    b.net = (RelnNet){.graph = out->graph,
-                      .algebra = m->algebra,
-                      .form = m->spec.model.form,
-                      .train = options->train};
+    b.net.train = options->train;
+    reln_build_enter(&b, 0);
     build(&b, options);
     status = reln_graph_status(out->graph);
     if (status != RELN_OK)

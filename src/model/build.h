@@ -8,6 +8,8 @@ typedef struct Build {
     RelnModel *m;
     RelnGraph *g;
     RelnNet net;
+    int tower;          /* index of the network that is being built; 0: the first, or the only one */
+    RelnModelKind kind; /* of this network */
     int width;
     bool taps;
     RelnSizes sizes;
@@ -19,7 +21,11 @@ typedef struct Build {
     int target;        /* index of the target that is being built */
     bool tapped[3];    /* the invariants of samples, points and edges are outputs already */
     RelnNode *weights; /* of the loss; NULL: none, or not asked for yet */
+    RelnNode *metric;  /* of the errors of the target that is being built; NULL: not asked for yet */
 } Build;
+
+/* Networks that are trained side by side: the first, and those beside it. */
+enum { TOWERS = 1 + RELN_SPEC_WORDS };
 
 /* A Seen holds the features from which targets are computed: of the sample and, for targets of points and edges, of every point
  * and every edge. */
@@ -34,6 +40,10 @@ typedef struct Name {
 } Name;
 
 Name reln_build_name(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Returns the number of networks that are trained side by side. */
+int reln_build_towers(const Build *b);
+/* Makes tower `i` the network that is being built: its kind, and a prefix of the names of its layers. */
+void reln_build_enter(Build *b, int i);
 /* Makes the value of a layer an output of the graph, if layers are wanted; returns the node. */
 RelnNode *reln_build_tap(Build *b, Name name, RelnNode *node);
 /* Allocates scratch memory; a failure fails the graph. */
@@ -65,8 +75,8 @@ RelnNode *reln_build_dropped(const Build *b, RelnNode *x);
 
 /* ---- readout.c ------------------------------------------------------------------------------------------------------- */
 
-/* Builds all targets from the features `seen`, or for an mlp from the numbers `flat`: value and variance become outputs, and
- * the losses that the options ask for are added. */
+/* Builds all targets from the features `seen` of each network, or for an mlp from the numbers `flat`: value and variance become
+ * outputs, and the losses that the options ask for are added. */
 void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat,
                         const RelnModelOptions *options);
 

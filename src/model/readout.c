@@ -499,15 +499,15 @@ static RelnNode *measured(Build *b, RelnNode *e)
     const RelnRep *dual = reln_rep_dual(reln_node_rep(e)), *both = reln_rep_product(dual, dual);
     RelnEntry *entries = reln_build_scratch(b, (size_t)k * (size_t)k, sizeof *entries);
     RelnTensor3 t = {k * k, k, k, 0, entries};
-    RelnNode *metric;
 
     if (!entries || !reln_build_passed(b, both != NULL))
         return NULL;
     for (int i = 0; i < k * k; i++)
         entries[t.count++] = (RelnEntry){i, i % k, i / k, 1};
-    metric = reln_input(b->g, own(b, "metric").text, RELN_STEP, (RelnDims){.k = k * k}, both,
-                        RELN_DEFAULT);
-    return reln_pair(b->g, e, reln_contract(b->g, &t, metric, e, dual));
+    if (!b->metric)
+        b->metric = reln_input(b->g, own(b, "metric").text, RELN_STEP, (RelnDims){.k = k * k}, both,
+                               RELN_DEFAULT);
+    return reln_pair(b->g, e, reln_contract(b->g, &t, b->metric, e, dual));
 }
 
 /* Builds the loss of errors that have no invariant length. */
@@ -580,10 +580,10 @@ typedef struct Lost {
     RelnNode *each, *mean;
 } Lost;
 
-static Lost loss(Build *b, Read r, RelnNode *weights)
+static Lost loss(Build *b, Read r, RelnNode *t, RelnNode *weights)
 {
     const RelnLoss options = reln_spec_loss(&b->m->spec, b->target);
-    RelnNode *t = target(b, r.value), *each;
+    RelnNode *each;
 
     if (!r.value || !t)
         return (Lost){0};
@@ -643,24 +643,53 @@ static RelnNode *finished_spread(Build *b, RelnNode *s)
                : reln_scale(b->g, x, d * d);
 }
 
-static void finish_target(Build *b, Read r, const RelnModelOptions *options)
+/* Returns the mean of the outputs of all networks. */
+static Read mean_of(Build *b, int n, const Read *reads)
 {
-    const double weight = spec_of(b)->weight;
-    const int t = b->target;
-    Lost lost;
+    Read sum = reads[0];
 
-    if (spec_of(b)->loss == RELN_LOSS_QUANTILES)
-        r.value = rising(b, r.value);
-    if (b->m->spec.sequence.estimate[0]) /* then there is only one target */
-        r.value = reln_build_with_estimate(b, r.value);
-    if (options->loss || (options->losses && reln_model_graph_loss(b->m, t))) {
-        lost = loss(b, r, weights_of(b, options));
-        if (options->loss)
-            b->out->loss = plus(b, b->out->loss,
-                                weight == 1 ? lost.mean : reln_scale(b->g, lost.mean, weight));
-        if (options->losses)
-            reln_output(b->g, own(b, "loss").text, lost.each);
+    for (int i = 1; i < n; i++) {
+        sum.value = reln_add(b->g, sum.value, reads[i].value);
+        sum.spread = sum.spread ? reln_add(b->g, sum.spread, reads[i].spread) : NULL;
     }
+    if (n == 1)
+        return sum;
+    return (Read){reln_scale(b->g, sum.value, 1.0 / n),
+                  sum.spread ? reln_scale(b->g, sum.spread, 1.0 / n) : NULL};
+}
+
+/* Adds the loss of a target. In training every network has its loss, as if it were alone, and the loss is their
+ * mean; otherwise it is that of the mean output. */
+static void add_loss(Build *b, int n, const Read *reads, Read mean, const RelnModelOptions *options)
+{
+    RelnNode *t = target(b, mean.value), *weights = weights_of(b, options), *sum = NULL;
+    const double weight = spec_of(b)->weight;
+    const Lost lost = loss(b, mean, t, weights);
+
+    for (int i = 0; n > 1 && b->net.train && i < n; i++)
+        sum = plus(b, sum, loss(b, reads[i], t, weights).mean);
+    sum = sum ? reln_scale(b->g, sum, 1.0 / n) : lost.mean;
+    if (options->loss)
+        b->out->loss = plus(b, b->out->loss, weight == 1 ? sum : reln_scale(b->g, sum, weight));
+    if (options->losses)
+        reln_output(b->g, own(b, "loss").text, lost.each);
+}
+
+/* Finishes a target from the outputs of `n` networks. */
+static void finish_target(Build *b, int n, Read *reads, const RelnModelOptions *options)
+{
+    const int t = b->target;
+    Read r;
+
+    for (int i = 0; i < n; i++) {
+        if (spec_of(b)->loss == RELN_LOSS_QUANTILES)
+            reads[i].value = rising(b, reads[i].value);
+        if (b->m->spec.sequence.estimate[0]) /* then there is only one target */
+            reads[i].value = reln_build_with_estimate(b, reads[i].value);
+    }
+    r = mean_of(b, n, reads);
+    if (options->loss || (options->losses && reln_model_graph_loss(b->m, t)))
+        add_loss(b, n, reads, r, options);
     b->out->y[t] = finished(b, r.value);
     reln_output(b->g, own(b, "y").text, b->out->y[t]);
     b->out->variance[t] = finished_spread(b, r.spread);
@@ -670,11 +699,18 @@ static void finish_target(Build *b, Read r, const RelnModelOptions *options)
 
 void reln_build_targets(Build *b, const Seen *seen, RelnNode *flat, const RelnModelOptions *options)
 {
-    for (b->target = 0; b->target < b->m->spec.n_targets; b->target++) {
-        const RelnFeatures f = seen->of[items_of(b)];
+    const int n = reln_build_towers(b);
+    Read reads[TOWERS];
 
-        finish_target(b, reln_model_is_mlp(b->m) ? slice_target(b, flat) : read_target(b, f),
-                      options);
+    for (b->target = 0; b->target < b->m->spec.n_targets; b->target++) {
+        b->metric = NULL;
+        for (int i = 0; i < n; i++) {
+            reln_build_enter(b, i);
+            reads[i] = reln_model_is_mlp(b->m) ? slice_target(b, flat)
+                                               : read_target(b, seen[i].of[items_of(b)]);
+        }
+        reln_build_enter(b, 0);
+        finish_target(b, n, reads, options);
     }
 }
 
@@ -687,5 +723,5 @@ void reln_build_sequence_target(Build *b, const RelnModelOptions *options)
                         "target %s: networks along time have no uncertainty and no covariances; "
                         "wanted loss: mse, mae or huber",
                         spec_of(b)->name);
-    finish_target(b, (Read){y, NULL}, options);
+    finish_target(b, 1, &(Read){y, NULL}, options);
 }

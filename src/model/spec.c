@@ -264,6 +264,11 @@ static const Key model_keys[] = {
      .example = "16",
      .help =
          "of a graph: the nearest points, which send messages; left out: all points of the set"},
+    {.name = "beside",
+     WORDS(RelnSpecModel, beside, n_beside, model_words),
+     .example = "[set]",
+     .help = "of set, graph and transformer: kinds of further networks, which are trained beside "
+             "this one; predictions are the mean of all; left out: none"},
     {.name = "form", WORD(RelnSpecModel, form, form_words), .help = "invariant form"},
     {.name = "leak",
      NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),
@@ -852,6 +857,15 @@ static void choose_structured(const RelnDocNode *map, RelnSpecModel *m)
         m->dropout = 0.3;
 }
 
+/* Returns whether the network, or one beside it, is of this kind. */
+static bool has_kind(const RelnSpecModel *m, RelnModelKind kind)
+{
+    for (int i = 0; i < m->n_beside; i++)
+        if (m->beside[i] == kind)
+            return true;
+    return m->kind == kind;
+}
+
 static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecModel *m)
 {
     const RelnDocNode *twice = both(map, "width", "parameters");
@@ -868,13 +882,18 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
         return reln_keys_fail(r, reln_doc_get(map, "dropout"),
                               "an mlp takes no dropout: it has no blocks");
-    if (m->neighbours && m->kind != RELN_MODEL_GRAPH)
+    if (m->neighbours && !has_kind(m, RELN_MODEL_GRAPH))
         return reln_keys_fail(r, reln_doc_get(map, "neighbours"),
                               "neighbours are for a graph, and this is a %s", model_word(m->kind));
     if (m->groups && m->kind < RELN_MODEL_SET)
         return reln_keys_fail(r, reln_doc_get(map, "groups"),
                               "groups are for a set, a graph or a transformer, and this is a %s",
                               model_word(m->kind));
+    for (int i = 0; i < m->n_beside; i++)
+        if (m->kind < RELN_MODEL_SET || m->beside[i] < RELN_MODEL_SET)
+            return reln_keys_fail(r, reln_doc_get(map, "beside"),
+                                  "a %s beside a %s; wanted sets, graphs and transformers",
+                                  model_word(m->beside[i]), model_word(m->kind));
     if (m->kind >= RELN_MODEL_SET)
         choose_structured(map, m);
     if (m->kind == RELN_MODEL_LIE_NEURONS && !reln_doc_get(map, "form"))
@@ -919,7 +938,7 @@ static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const Re
     if (e->offsets[0] && (e->mask[0] || e->count[0]))
         return reln_keys_fail(r, node, "edges have offsets and a %s; wanted one of them",
                               e->mask[0] ? "mask" : "count");
-    if (spec->model.kind != RELN_MODEL_GRAPH || spec->model.neighbours > 0)
+    if (!has_kind(&spec->model, RELN_MODEL_GRAPH) || spec->model.neighbours > 0)
         return reln_keys_fail(r, node,
                               "edges are for a graph without neighbours, and this is a %s; wanted "
                               "model: {kind: graph}",

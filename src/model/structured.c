@@ -66,7 +66,7 @@ enum { FROM_EDGES = 4 };
 /* Declares the given edges, if there are any, and the point that each of them is from. */
 static void open_edges(Build *b)
 {
-    if (!b->m->spec.edges.name[0])
+    if (!b->m->spec.edges.name[0] || b->from)
         return;
     b->edges = reln_members(b->g, "edges", b->rows, b->sizes.degree > 16 ? b->sizes.degree : 16,
                             b->sizes.edges > 1024 ? b->sizes.edges : 1024);
@@ -161,7 +161,9 @@ static RelnSet begin(Build *b, const RelnScales *scale)
 static RelnNode *mixed(Build *b, const char *name, RelnNode *x, int channels)
 {
     const int from = x ? reln_node_dims(x).c : 1;
-    RelnNode *w = reln_param(b->g, name, (RelnDims){.r = from, .c = channels},
+    const char *within = b->net.within;
+    const Name full = reln_build_name("%s%s%s", within ? within : "", within ? "." : "", name);
+    RelnNode *w = reln_param(b->g, full.text, (RelnDims){.r = from, .c = channels},
                              (RelnInit){RELN_INIT_UNIFORM, 1 / sqrt(from)});
 
     return x && w ? reln_mix(b->g, x, reln_cast(b->g, w, reln_node_dtype(x))) : NULL;
@@ -351,8 +353,8 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     return p;
 }
 
-/* Sends messages before a round of a graph. If a target of points or edges is computed from features, the
- * messages also move *made. */
+/* Sends messages before a round of a graph. Dropout applies to what the messages add to the invariants, not to the invariants
+ * that they are added to. If a target of points or edges is computed from features, the messages also move *made. */
 static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs, RelnNode **made)
 {
     const RelnScales scale = reln_build_scales(b);
@@ -367,15 +369,15 @@ static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs,
                                   .other = pairs->other,
                                   .of_pairs = b->from ? of_given_edges(b, &scale) : NULL,
                                   .count = pairs->usual,
-                                  .residual = reln_node_dims(set.s).c == b->width,
                                   .scales = scale,
                                   .activation = b->m->spec.model.activation};
     const RelnFeatures f =
         reln_nn_messages(&b->net, name, (RelnFeatures){*made ? *made : set.x, set.s}, &options);
+    RelnNode *change = reln_build_dropped(b, f.s);
 
     if (move)
         *made = f.x;
-    set.s = reln_build_dropped(b, f.s);
+    set.s = reln_node_dims(set.s).c == b->width ? reln_add(b->g, set.s, change) : change;
     return set;
 }
 
@@ -415,7 +417,7 @@ Seen reln_build_structured(Build *b)
                             .count = usual_size(b),
                             .dropout = spec->dropout,
                             .activation = spec->activation};
-    const bool attends = spec->kind == RELN_MODEL_TRANSFORMER;
+    const bool attends = b->kind == RELN_MODEL_TRANSFORMER;
     Pairs pairs = {RELN_STEP, NULL, 1};
     RelnNode *made = NULL;
     Groups groups = {0};
@@ -426,12 +428,12 @@ Seen reln_build_structured(Build *b)
     if (!set.x) {
         reln_graph_fail(b->g, RELN_ERR_ARG,
                         "kind %s: no input is a set of matrices or vectors; wanted points: true",
-                        reln_model_kind_text(spec->kind));
+                        reln_model_kind_text(b->kind));
         return seen;
     }
     if (spec->groups > 0)
         set = grouped(b, &points, &scale, &groups);
-    if (spec->kind == RELN_MODEL_GRAPH)
+    if (b->kind == RELN_MODEL_GRAPH)
         pairs = pairs_of(b, set.x);
     options.keep = kept(b, set.x);
     set.sums = reln_build_join(b, set.sums, options.keep);
@@ -440,7 +442,7 @@ Seen reln_build_structured(Build *b)
     for (int i = 0; i < (attends ? 1 : spec->depth); i++) {
         const Name name = reln_build_name("round%d", i + 1);
 
-        if (spec->kind == RELN_MODEL_GRAPH)
+        if (b->kind == RELN_MODEL_GRAPH)
             set = send(b, reln_build_name("messages%d", i + 1).text, set, &pairs, &made);
         set = reln_nn_exchange(&b->net, name.text, &set, &options);
         reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);

@@ -102,6 +102,17 @@ static const Case cases[] = {
     {"{symmetry: gl:2, inputs: [{name: C, as: covariance, reference: mean, points: true, mask: m}],"
      " target: {name: y, as: scalar},",
      ", kind: set, sums: 2", "gl:2"},
+    /* networks beside each other */
+    {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true, mask: m},"
+     " {name: b, as: fourvector}], target: {name: y, as: class, classes: 2},",
+     ", kind: graph, beside: [set, set], sums: 2", "vectors"},
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}],"
+     " targets: [{name: y, as: vector, points: true}, {name: z, as: vector}, {name: q, as: scalar, "
+     "loss: quantiles}],",
+     ", kind: set, beside: [graph, transformer], heads: 1, sums: 2", "vectors"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true}], targets: [{name: y, as: "
+     "covariance}, {name: z, as: vector, loss: gaussian, variance: covariance}],",
+     ", kind: graph, beside: [set], neighbours: 2, groups: 3, members: 2, sums: 2", "so:3"},
     /* groups, of which some have fewer points than members */
     {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}], target: {name: y, "
      "as: class, classes: 3},",

@@ -306,6 +306,9 @@ static const char *const lessons[] = {
     " as: class, classes: 3}, model: {kind: vector-neurons, width: 16}, train: {dtype: f32}}",
     "{symmetry: gl:2, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"
     " model: {kind: mlp, width: 32}, train: {dtype: f32}}",
+    "{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}], target: {name: y,"
+    " as: class, classes: 3}, model: {kind: set, beside: [graph], width: 16, dropout: 0},"
+    " train: {dtype: f32}}",
 };
 
 static double learn(World *w, double *first)
@@ -349,6 +352,82 @@ static void every_kind_of_target_is_learnt(void **state)
         last = learn(&w, &first);
         assert_true(isfinite(first) && last < first / 2);
         world_clear(&w);
+    }
+}
+
+/* ---- networks beside each other --------------------------------------------------------------------------------------- */
+
+#define BESIDE(target, model)                                                                      \
+    "{symmetry: gl:2, inputs: [{name: X, as: matrix, points: true, mask: m}],"                     \
+    " target: {name: y, as: " target "}, model: {" model ", width: 4, depth: 1, sums: 2},"         \
+    " train: {dtype: f64}}"
+
+/* Copies the weights of the network whose names begin with `prefix` from a model of several networks. */
+static void take_network(const RelnStore *from, const char *prefix, const RelnStore *to)
+{
+    for (int i = 0; i < reln_store_count(to); i++) {
+        const RelnEntryInfo b = reln_store_entry(to, i);
+        char name[96];
+        RelnEntryInfo a;
+
+        snprintf(name, sizeof name, "%s%s", prefix, b.name);
+        assert_true(reln_store_find(from, name, &a));
+        assert_int_equal(a.count, b.count);
+        memcpy(b.values, a.values, a.count * sizeof(double));
+    }
+}
+
+/* Opens a world; with `from`, the weights are those of one of its networks. Returns the loss of training. */
+static double open_network(World *w, const char *yaml, const World *from, const char *prefix)
+{
+    static const ptrdiff_t rows[] = {0, 1, 2, 3};
+    RelnModelGraph net = {0};
+    RelnPlan *plan = NULL;
+    double loss;
+
+    assert_ok(NULL, world_init(w, NULL, yaml, 4));
+    assert_ok(w->ctx, world_model(w));
+    assert_ok(w->ctx, world_data(w, NULL));
+    assert_ok(w->ctx, reln_data_normalise(w->data, 4, rows));
+    if (from)
+        take_network(reln_model_store(from->model), prefix, reln_model_store(w->model));
+    w->model->spec.model.dropout = 0;
+    assert_ok(w->ctx,
+              reln_model_build(w->model, &(RelnModelOptions){.train = true, .loss = true}, &net));
+    reln_output(net.graph, "loss", net.loss);
+    assert_ok(w->ctx, reln_plan_create(net.graph, NULL, &plan));
+    assert_ok(w->ctx, reln_data_bind(w->data, plan, 4, rows, 0));
+    assert_ok(w->ctx, reln_plan_run(plan, &(RelnRun){.n_samples = 4}));
+    loss = *(const double *)reln_plan_output(plan, "loss", NULL);
+    reln_plan_destroy(plan);
+    reln_model_graph_clear(&net);
+    return loss;
+}
+
+/* The prediction is the mean of those of the networks alone, and so is the loss of training. */
+static void networks_beside_each_other_are_averaged(void **state)
+{
+    static const char *const specs[][3] = {
+        {BESIDE("class, classes: 3", "kind: set, beside: [graph]"),
+         BESIDE("class, classes: 3", "kind: set"), BESIDE("class, classes: 3", "kind: graph")},
+        {BESIDE("matrix", "kind: graph, beside: [set]"), BESIDE("matrix", "kind: graph"),
+         BESIDE("matrix", "kind: set")}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        double y[3][64] = {{0}}, loss[3];
+        World w[3];
+
+        for (int k = 0; k < 3; k++) {
+            loss[k] = open_network(&w[k], specs[i][k], k == 0 ? NULL : w, k == 1 ? "" : "beside1.");
+            predict(&w[k], y[k]);
+        }
+        assert_true(fabs(loss[0] - (loss[1] + loss[2]) / 2) < 1e-12 * fabs(loss[0]));
+        assert_true(fabs(loss[1] - loss[2]) > 1e-6);
+        for (int j = 0; j < 64; j++)
+            assert_true(fabs(y[0][j] - (y[1][j] + y[2][j]) / 2) < 1e-9);
+        for (int k = 0; k < 3; k++)
+            world_clear(&w[k]);
     }
 }
 
@@ -582,6 +661,7 @@ int main(void)
         cmocka_unit_test(broken_descriptions_are_refused),
         cmocka_unit_test(the_width_follows_from_the_parameters),
         cmocka_unit_test(every_kind_of_target_is_learnt),
+        cmocka_unit_test(networks_beside_each_other_are_averaged),
         cmocka_unit_test(lie_neurons_see_features_of_a_quarter),
         cmocka_unit_test(groups_have_their_metrics),
         cmocka_unit_test(a_full_set_costs_the_same_with_and_without_a_mask),

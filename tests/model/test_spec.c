@@ -45,6 +45,14 @@ static const Bad bad[] = {
      "covariance"},
     {GOOD "model: {groups: 4}\n",
      "spec.yaml:4: groups are for a set, a graph or a transformer, and this is a reln"},
+    {GOOD "model: {beside: [set]}\n",
+     "spec.yaml:4: a set beside a reln; wanted sets, graphs and transformers"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\n" GOOD_TARGET
+     "model: {kind: set, beside: [graph, reln]}\n",
+     "spec.yaml:4: a reln beside a set; wanted sets, graphs and transformers"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\n" GOOD_TARGET
+     "model: {kind: set, beside: [set], neighbours: 2}\n",
+     "spec.yaml:4: neighbours are for a graph, and this is a set"},
     {HIDE "pretrain: {noise: 1}\n",
      "spec.yaml:4: pretrain has no mask; wanted a share of the points"},
     {HIDE "pretrain: {mask: 0.5}\n" GOOD_TARGET,
