@@ -157,7 +157,8 @@ typedef enum RelnModelKind {
     RELN_MODEL_PLAIN_TRANSFORMER, /* attention among points as plain numbers, not equivariant */
     RELN_MODEL_SET,               /* from here on points are rows that exchange information */
     RELN_MODEL_GRAPH,
-    RELN_MODEL_TRANSFORMER
+    RELN_MODEL_TRANSFORMER,
+    RELN_MODEL_MESSAGES /* messages alone, without sums of the set */
 } RelnModelKind;
 
 /* A step of a block, after its linear map: a layer of nn.h, by its name. */

@@ -166,17 +166,6 @@ static bool has_momenta(const Draft *d)
     return false;
 }
 
-/* Gives sets of four-momenta the two directions of the beams, which particles are measured from. A file may have them. */
-static void put_beams(const Draft *d)
-{
-    for (int i = 0; i < d->s->n_arrays; i++)
-        if (strcmp(d->s->arrays[i].name, "beams") == 0)
-            return;
-    reln_page_print(d->page,
-                    "  - {name: beams, as: fourvector, value: [[1, 0, 0, 1], [1, 0, 0, -1]]} # leave "
-                    "out if the axis z is like any other\n");
-}
-
 static void put_inputs(const Draft *d)
 {
     reln_page_print(
@@ -207,8 +196,6 @@ static void put_inputs(const Draft *d)
             reln_page_print(d->page, ", sequence: true");
         reln_page_print(d->page, "}\n");
     }
-    if (has_momenta(d))
-        put_beams(d);
 }
 
 static void put_target(const Draft *d)
@@ -280,19 +267,18 @@ static bool wants_groups(const Draft *d)
     return false;
 }
 
-/* Sets of particles: a graph and a set make different mistakes, so their mean is better than either. All samples are for training:
- * the averages of the last weights are kept. */
+/* Sets of particles: messages and a set make different mistakes, so their mean is better than either. All samples are for training,
+ * and the averages of the last weights are kept. */
 static void put_particles(const Draft *d)
 {
     const ptrdiff_t n = d->s->n_samples;
 
-    reln_page_print(d->page,
-                    "model: {kind: graph, beside: [set], width: 48, depth: 3, dropout: 0.2, head: "
-                    "{activation: relu}}\n");
+    reln_page_print(d->page, "model: {kind: messages, beside: [set], width: 32, depth: 3, dropout: "
+                             "0.2, head: {activation: relu}}\n");
     reln_page_print(d->page,
                     "train: {epochs: %d, batch: 32, lr: 1e-3, optimizer: adamw, decay: 0.1, "
                     "schedule: cosine, average: 0.99, validation: 0}\n",
-                    n > 20000 ? 3 : n > 5000 ? 8 : 24);
+                    n > 20000 ? 3 : n > 5000 ? 8 : 20);
 }
 
 /* Sets: the settings were found on point clouds, where weights that are averaged and decay overfit less. */

@@ -24,7 +24,7 @@ WORD_TABLE(reference, RelnReference, REFERENCE_WORDS)
     WORD(RELN_MODEL_SEQUENCE, "sequence") WORD(RELN_MODEL_RESNET, "resnet") \
     WORD(RELN_MODEL_PLAIN_TRANSFORMER, "plain-transformer") \
     WORD(RELN_MODEL_SET, "set") WORD(RELN_MODEL_GRAPH, "graph") \
-    WORD(RELN_MODEL_TRANSFORMER, "transformer")
+    WORD(RELN_MODEL_TRANSFORMER, "transformer") WORD(RELN_MODEL_MESSAGES, "messages")
 WORD_TABLE(model, RelnModelKind, MODEL_WORDS)
 
 #define SEQUENCE_WORDS(WORD) \
@@ -263,12 +263,12 @@ static const Key model_keys[] = {
      WHOLE(RelnSpecModel, neighbours, 1, 4096),
      .example = "16",
      .help =
-         "of a graph: the nearest points, which send messages; left out: all points of the set"},
+         "of graph and messages: the nearest points, which send; left out: all points of the set"},
     {.name = "beside",
      WORDS(RelnSpecModel, beside, n_beside, model_words),
      .example = "[set]",
-     .help = "of set, graph and transformer: kinds of further networks, which are trained beside "
-             "this one; predictions are the mean of all; left out: none"},
+     .help = "kinds of further networks of sets, which are trained beside this one; predictions "
+             "are the mean of all; left out: none"},
     {.name = "form", WORD(RelnSpecModel, form, form_words), .help = "invariant form"},
     {.name = "leak",
      NUMBER(RelnSpecModel, leak, 0, BELOW_ONE),
@@ -857,13 +857,14 @@ static void choose_structured(const RelnDocNode *map, RelnSpecModel *m)
         m->dropout = 0.3;
 }
 
-/* Returns whether the network, or one beside it, is of this kind. */
-static bool has_kind(const RelnSpecModel *m, RelnModelKind kind)
+/* Returns whether points of the network, or of one beside it, send messages. */
+static bool sends(const RelnSpecModel *m)
 {
+    bool any = m->kind == RELN_MODEL_GRAPH || m->kind == RELN_MODEL_MESSAGES;
+
     for (int i = 0; i < m->n_beside; i++)
-        if (m->beside[i] == kind)
-            return true;
-    return m->kind == kind;
+        any |= m->beside[i] == RELN_MODEL_GRAPH || m->beside[i] == RELN_MODEL_MESSAGES;
+    return any;
 }
 
 static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecModel *m)
@@ -882,7 +883,7 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     if (m->kind == RELN_MODEL_MLP && m->dropout > 0)
         return reln_keys_fail(r, reln_doc_get(map, "dropout"),
                               "an mlp takes no dropout: it has no blocks");
-    if (m->neighbours && !has_kind(m, RELN_MODEL_GRAPH))
+    if (m->neighbours && !sends(m))
         return reln_keys_fail(r, reln_doc_get(map, "neighbours"),
                               "neighbours are for a graph, and this is a %s", model_word(m->kind));
     if (m->groups && m->kind < RELN_MODEL_SET)
@@ -892,7 +893,7 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
     for (int i = 0; i < m->n_beside; i++)
         if (m->kind < RELN_MODEL_SET || m->beside[i] < RELN_MODEL_SET)
             return reln_keys_fail(r, reln_doc_get(map, "beside"),
-                                  "a %s beside a %s; wanted sets, graphs and transformers",
+                                  "%s beside %s; wanted set, graph, transformer or messages",
                                   model_word(m->beside[i]), model_word(m->kind));
     if (m->kind >= RELN_MODEL_SET)
         choose_structured(map, m);
@@ -938,7 +939,7 @@ static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const Re
     if (e->offsets[0] && (e->mask[0] || e->count[0]))
         return reln_keys_fail(r, node, "edges have offsets and a %s; wanted one of them",
                               e->mask[0] ? "mask" : "count");
-    if (!has_kind(&spec->model, RELN_MODEL_GRAPH) || spec->model.neighbours > 0)
+    if (!sends(&spec->model) || spec->model.neighbours > 0)
         return reln_keys_fail(r, node,
                               "edges are for a graph without neighbours, and this is a %s; wanted "
                               "model: {kind: graph}",

@@ -150,7 +150,7 @@ static RelnSet begin(Build *b, const RelnScales *scale)
 
     if (!f.x && !brought)
         return (RelnSet){0};
-    parts = parts_of(b, f.x ? f.x : brought, scale, &z);
+    parts = b->kind == RELN_MODEL_MESSAGES ? NULL : parts_of(b, f.x ? f.x : brought, scale, &z);
     f.x = reln_build_join(b, f.x, brought);
     f = embedded(b, f);
     f.s = reln_build_join(b, reln_nn_relate(&b->net, f.x, f.x, scale), f.s);
@@ -381,6 +381,25 @@ static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs,
     return set;
 }
 
+/* Builds a network of messages alone (LorentzNet, EGNN): points begin with their invariants with the sum of all points and with the
+ * sample's features, and the sample receives the mean of their last invariants. */
+static RelnSet send_only(Build *b, RelnSet set, const Pairs *pairs, RelnNode **made)
+{
+    const RelnScales scale = reln_build_scales(b);
+    RelnNode *sums = reln_spread(b->g, set.sums, set.x->domain);
+    RelnNode *near = reln_nn_relate(&b->net, set.x, sums, &scale);
+
+    near = reln_nn_batch_norm_invariants(&b->net, "embedding.norm", near, NULL);
+    set.s = reln_nn_dense(&b->net, "embedding", reln_build_join(b, set.s, near), b->width);
+    for (int i = 0; set.s && i < b->m->spec.model.depth; i++) {
+        set = send(b, reln_build_name("messages%d", i + 1).text, set, pairs, made);
+        reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);
+        reln_build_tap(b, reln_build_name("moved%d", i + 1), *made);
+    }
+    set.z = reln_build_join(b, set.z, set.s ? reln_reduce_mean(b->g, set.s, RELN_SAMPLES) : NULL);
+    return set;
+}
+
 /* Builds all blocks of a transformer, whose features have a quarter of the width. The invariants of its
  * points are then summed like those of a set. */
 static RelnSet attend(Build *b, RelnSet set, RelnNode **made)
@@ -418,6 +437,7 @@ Seen reln_build_structured(Build *b)
                             .dropout = spec->dropout,
                             .activation = spec->activation};
     const bool attends = b->kind == RELN_MODEL_TRANSFORMER;
+    const int rounds = attends ? 1 : b->kind == RELN_MODEL_MESSAGES ? 0 : spec->depth;
     Pairs pairs = {RELN_STEP, NULL, 1};
     RelnNode *made = NULL;
     Groups groups = {0};
@@ -433,13 +453,15 @@ Seen reln_build_structured(Build *b)
     }
     if (spec->groups > 0)
         set = grouped(b, &points, &scale, &groups);
-    if (b->kind == RELN_MODEL_GRAPH)
+    if (b->kind == RELN_MODEL_GRAPH || b->kind == RELN_MODEL_MESSAGES)
         pairs = pairs_of(b, set.x);
     options.keep = kept(b, set.x);
     set.sums = reln_build_join(b, set.sums, options.keep);
     if (attends)
         set = attend(b, set, &made);
-    for (int i = 0; i < (attends ? 1 : spec->depth); i++) {
+    if (b->kind == RELN_MODEL_MESSAGES)
+        set = send_only(b, set, &pairs, &made);
+    for (int i = 0; i < rounds; i++) {
         const Name name = reln_build_name("round%d", i + 1);
 
         if (b->kind == RELN_MODEL_GRAPH)

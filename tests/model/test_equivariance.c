@@ -102,10 +102,20 @@ static const Case cases[] = {
     {"{symmetry: gl:2, inputs: [{name: C, as: covariance, reference: mean, points: true, mask: m}],"
      " target: {name: y, as: scalar},",
      ", kind: set, sums: 2", "gl:2"},
+    /* messages alone */
+    {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true, mask: m},"
+     " {name: b, as: fourvector}], target: {name: y, as: class, classes: 2},",
+     ", kind: messages", "vectors"},
+    {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true}, {name: s, as: scalar, points: "
+     "true}], targets: [{name: y, as: vector, points: true}, {name: z, as: vector}],",
+     ", kind: messages, neighbours: 2", "vectors"},
+    {"{symmetry: gl:2, inputs: [{name: C, as: covariance, reference: mean, points: true, mask: m}],"
+     " target: {name: y, as: scalar},",
+     ", kind: messages", "gl:2"},
     /* networks beside each other */
     {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true, mask: m},"
      " {name: b, as: fourvector}], target: {name: y, as: class, classes: 2},",
-     ", kind: graph, beside: [set, set], sums: 2", "vectors"},
+     ", kind: messages, beside: [set, set], sums: 2", "vectors"},
     {"{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}],"
      " targets: [{name: y, as: vector, points: true}, {name: z, as: vector}, {name: q, as: scalar, "
      "loss: quantiles}],",

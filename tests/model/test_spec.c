@@ -46,10 +46,10 @@ static const Bad bad[] = {
     {GOOD "model: {groups: 4}\n",
      "spec.yaml:4: groups are for a set, a graph or a transformer, and this is a reln"},
     {GOOD "model: {beside: [set]}\n",
-     "spec.yaml:4: a set beside a reln; wanted sets, graphs and transformers"},
+     "spec.yaml:4: set beside reln; wanted set, graph, transformer or messages"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\n" GOOD_TARGET
      "model: {kind: set, beside: [graph, reln]}\n",
-     "spec.yaml:4: a reln beside a set; wanted sets, graphs and transformers"},
+     "spec.yaml:4: reln beside set; wanted set, graph, transformer or messages"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\n" GOOD_TARGET
      "model: {kind: set, beside: [set], neighbours: 2}\n",
      "spec.yaml:4: neighbours are for a graph, and this is a set"},
@@ -222,7 +222,7 @@ static const Bad bad[] = {
     {GOOD "model: {kind: perceptron}\n",
      "spec.yaml:4: unknown word 'perceptron' for kind; known are reln, lie-neurons, "
      "vector-neurons, mlp, sequence, resnet, plain-transformer, set, graph, "
-     "transformer"},
+     "transformer, messages"},
     {GOOD "model: {nonlinearity: [relu, brakcet]}\n",
      "spec.yaml:4: unknown word 'brakcet' for nonlinearity; did you mean 'bracket'?"},
     {GOOD "model: {nonlinearity: []}\n", "spec.yaml:4: nonlinearity has 0 items; wanted 1 to 8"},
