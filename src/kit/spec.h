@@ -196,7 +196,7 @@ typedef struct RelnSpecModel {
     int groups;  /* of points, which exchange information in their place; 0: none */
     int members; /* points of a group */
     int neighbours; /* for a graph: number of nearest points that send to each; 0: all points of the set */
-    int n_beside;   /* further networks, which are trained beside this one */
+    int n_beside;                          /* further networks, which are trained beside this one */
     RelnModelKind beside[RELN_SPEC_WORDS]; /* their kinds; predictions are the mean of all */
 } RelnSpecModel;
 

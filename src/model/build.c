@@ -30,10 +30,8 @@ int reln_build_towers(const Build *b)
 void reln_build_enter(Build *b, int i)
 {
     const RelnSpecModel *spec = &b->m->spec.model;
-    const RelnNet plain = {.graph = b->g,
-                           .algebra = b->m->algebra,
-                           .form = spec->form,
-                           .train = b->net.train};
+    const RelnNet plain = {
+        .graph = b->g, .algebra = b->m->algebra, .form = spec->form, .train = b->net.train};
 
     b->tower = i;
     b->kind = i == 0 ? spec->kind : spec->beside[i - 1];

@@ -8,7 +8,7 @@ typedef struct Build {
     RelnModel *m;
     RelnGraph *g;
     RelnNet net;
-    int tower;          /* index of the network that is being built; 0: the first, or the only one */
+    int tower; /* index of the network that is being built; 0: the first, or the only one */
     RelnModelKind kind; /* of this network */
     int width;
     bool taps;
@@ -21,7 +21,7 @@ typedef struct Build {
     int target;        /* index of the target that is being built */
     bool tapped[3];    /* the invariants of samples, points and edges are outputs already */
     RelnNode *weights; /* of the loss; NULL: none, or not asked for yet */
-    RelnNode *metric;  /* of the errors of the target that is being built; NULL: not asked for yet */
+    RelnNode *metric; /* of the errors of the target that is being built; NULL: not asked for yet */
 } Build;
 
 /* Networks that are trained side by side: the first, and those beside it. */
