@@ -329,6 +329,99 @@ static void rows_without_training_are_what_they_say(void **state)
     scaled_close(&t);
 }
 
+/* Makes every test jet a narrow bundle along x. Its mass is the difference of two squares that are 1e8 times larger, so each frame
+ * rounds it to another number. */
+static void narrow(Jets *jets)
+{
+    ptrdiff_t at = 0;
+
+    for (ptrdiff_t i = 0; i < jets->n; at += jets->counts[i++])
+        for (int k = 0; k < jets->counts[i]; k++) {
+            double *p = jets->p + 4 * (at + k);
+            const double angle = 1e-4 * (k % 2 ? 1 : -1) * (double)(1 + i % 5);
+
+            p[1] = p[0] * cos(angle);
+            p[2] = p[0] * sin(angle);
+            p[3] = 0;
+        }
+}
+
+/* The largest change of a mass in a frame. Squares are those of jets_dot(), so that they are rounded as in a run. */
+static double rounding_of(Scaled *t, const Jets *jets, const double *frame)
+{
+    double mass[2][MOST], most = 0;
+    JetsBatch batch;
+
+    assert_ok(t->env.ctx, jets_batch_init(&t->env, &t->env.rooms, jets->n, 0, &batch));
+    for (int moved = 0; moved < 2; moved++) {
+        jets_batch_fill(&batch, jets, moved ? &(JetsView){.frame = frame} : NULL);
+        for (ptrdiff_t i = 0; i < jets->n; i++)
+            mass[moved][i] = sqrt(fmax(0, jets_dot(batch.total + 4 * i, batch.total + 4 * i)));
+    }
+    for (ptrdiff_t i = 0; i < jets->n; i++)
+        most = fmax(most, fabs(mass[1][i] - mass[0][i]));
+    return most;
+}
+
+/* The number of frames after which the largest change of a mass is that of the last frame. */
+static int frames_until_record(Scaled *t, const Jets *jets, int most_frames, double *record)
+{
+    const double velocity[] = {0.1, 0.3, 0.5, 0.7, 0.9, 0.99};
+    RelnRng rng = reln_rng(SEED, 77);
+    double frame[16], most = 0;
+    int last = 0;
+
+    for (int v = 0; v < 6; v++) {
+        jets_boost(0, velocity[v], frame);
+        most = fmax(most, rounding_of(t, jets, frame));
+    }
+    for (int i = 1; i <= most_frames; i++) {
+        double moved;
+
+        jets_random_frame(&rng, 0.99 * reln_rng_uniform(&rng), frame);
+        moved = rounding_of(t, jets, frame);
+        if (moved > most + 1e-10) {
+            last = i;
+            most = moved;
+        }
+    }
+    *record = most;
+    return last;
+}
+
+/* The largest change is sought in all random frames, the last one too. */
+static void the_last_frame_is_judged(void **state)
+{
+    enum { TEST = 150, BOOSTED = 20, FRAMES = 12 };
+    double record = 0;
+    int frames = FRAMES;
+
+    (void)state;
+    for (int pass = 0; pass < 2;
+         pass++) { /* the second run has as many frames as the record needs */
+        JetsData *d;
+        TaskRun run;
+        Scaled t;
+        Jets few;
+
+        scaled_init(&t, "jets");
+        scaled_set(&t, "test", TEST);
+        scaled_set(&t, "boosted", BOOSTED);
+        scaled_set(&t, "frames", frames);
+        scaled_open(&t);
+        d = t.data;
+        narrow(&d->toy[JETS_TEST]);
+        scaled_run(&t, "mass", &run);
+        first_jets(&t, &d->toy[JETS_TEST], BOOSTED, &few);
+        frames = frames_until_record(&t, &few, frames, &record);
+        assert_true(frames > 0);
+        /* scores are near -173, so that taking a threshold from them rounds by 3e-14 */
+        assert_small(run.metrics[JETS_MOVED] - record, 1e-12);
+        task_run_clear(&run);
+        scaled_close(&t);
+    }
+}
+
 /* Every jet is judged once, with the threshold of the jets outside of its fold. */
 static void folds_judge_every_jet_once(void **state)
 {
@@ -772,6 +865,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_without_training_are_what_they_say),
+        cmocka_unit_test(the_last_frame_is_judged),
         cmocka_unit_test(folds_judge_every_jet_once),
         cmocka_unit_test_setup_teardown(files_are_cut_to_the_scale, folder_set_up,
                                         folder_tear_down),
