@@ -251,6 +251,74 @@ static void where_single_precision_parts_from_double_is_told(void **state)
     free(check);
 }
 
+/* Predictions for all samples of the room. */
+static void network_outputs(Room *r, RelnModel *model, int n, double *out)
+{
+    RelnArray y = {0};
+
+    assert_ok(r->world.ctx, reln_predict_arrays(model, r->world.n_arrays, r->world.arrays, 1, &y));
+    assert_int_equal(array_count(&y), n);
+    memcpy(out, y.values, (size_t)n * sizeof *out);
+    reln_array_clear(&y);
+}
+
+/* The largest change of an output of two numbers, relative to its size, or to the usual size if that is larger. */
+static double largest_share(int n, const double *before, const double *after)
+{
+    double usual = 0, most = 0;
+
+    for (int i = 0; i < 2 * n; i++)
+        usual += after[i] * after[i] / n;
+    for (int i = 0; i < n; i++) {
+        const double *a = before + 2 * i, *b = after + 2 * i;
+
+        most = fmax(most, hypot(b[0] - a[0], b[1] - a[1]) / fmax(hypot(b[0], b[1]), sqrt(usual)));
+    }
+    return most;
+}
+
+/* A layer may be off by the rounding of its input times the factor by which it amplifies a small change. For the output, the factor
+ * is measured once more, from predictions for inputs that are changed in the same way. */
+static void a_layer_is_allowed_what_it_amplifies(void **state)
+{
+    enum { N = 16 };
+    const double change = 1e-7;
+    RelnCheck *check = malloc(sizeof *check);
+    RelnRng rng = reln_rng(7, 0);
+    double before[2 * N], after[2 * N], gain[RELN_MODEL_TAPS] = {0}, measured;
+    RelnModel *model;
+    RelnArray *x;
+    Room r;
+
+    (void)state;
+    assert_non_null(check);
+    room_init(&r, PAIRS " train: {epochs: 1, batch: 4, validation: 0.25, dtype: f64}}", N);
+    room_train(&r, 1);
+    model = room_load(&r, RELN_DEFAULT);
+    assert_ok(r.world.ctx,
+              reln_check(model, &(RelnCheckOptions){.data_path = r.data, .draws = N}, check));
+    network_outputs(&r, model, 2 * N, before);
+    x = world_find(&r.world, "X");
+    for (ptrdiff_t k = 0; k < array_count(x); k++)
+        ((double *)x->values)[k] *= 1 + change * reln_rng_normal(&rng);
+    network_outputs(&r, model, 2 * N, after);
+    measured = largest_share(N, before, after) / change;
+    for (int l = 0; l < check->n_layers; l++)
+        for (int c = 0; c < check->n_conds; c++) {
+            const double cond = check->conds[c];
+
+            gain[l] = check->layers[l].at[c].allowed /
+                      (DBL_EPSILON * (64.0 * (l + 1) + 2 * cond * cond * cond));
+            assert_true(gain[l] >= 1 - 4 * DBL_EPSILON); /* the quotient is rounded three times */
+        }
+    /* predictions are rounded by about 1e-16, and divided by the change */
+    assert_small(gain[check->n_layers - 1] / measured - 1, 1e-7);
+    assert_true(fabs(gain[0] / measured - 1) > 0.1); /* so the layers can be told apart */
+    reln_model_destroy(model);
+    room_clear(&r);
+    free(check);
+}
+
 /* An mlp is measured but not judged. */
 static void a_model_without_a_promise_is_measured_only(void **state)
 {
@@ -340,6 +408,7 @@ int main(void)
         cmocka_unit_test(the_output_alone_can_break_the_promise),
         cmocka_unit_test(one_draw_that_is_no_number_breaks_the_promise),
         cmocka_unit_test(where_single_precision_parts_from_double_is_told),
+        cmocka_unit_test(a_layer_is_allowed_what_it_amplifies),
         cmocka_unit_test(a_model_without_a_promise_is_measured_only),
         cmocka_unit_test(a_broken_promise_is_exit_code_1),
         cmocka_unit_test(a_check_survives_every_failing_allocation),
