@@ -660,6 +660,38 @@ static void variances_are_bounded(void **state)
     }
 }
 
+/* Matrices of points are multiplied in an eighth of the width before the points exchange information, and in four channels if the
+ * network is narrow. */
+static void points_are_embedded_in_an_eighth_of_the_width(void **state)
+{
+    static const int widths[] = {8, 31, 32, 64, 100};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        const int want = widths[i] / 8 > 4 ? widths[i] / 8 : 4;
+        RelnModelGraph net;
+        char spec[256];
+        int found = 0;
+        World w;
+
+        snprintf(spec, sizeof spec,
+                 "{symmetry: gl:2, inputs: [{name: X, as: matrix, points: true}],"
+                 " target: {name: y, as: scalar}, model: {kind: set, width: %d, depth: 1}}",
+                 widths[i]);
+        assert_int_equal(world_init(&w, NULL, spec, 6), RELN_OK);
+        assert_ok(w.ctx, world_model(&w));
+        assert_ok(w.ctx, reln_model_build(w.model, &(RelnModelOptions){.taps = true}, &net));
+        for (int t = 0; t < net.n_taps; t++)
+            if (strcmp(net.taps[t].name, "embed.affine") == 0) {
+                assert_int_equal(reln_node_dims(net.taps[t].node).c, want);
+                found++;
+            }
+        assert_int_equal(found, 1);
+        reln_model_graph_clear(&net);
+        world_clear(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -668,6 +700,7 @@ int main(void)
         cmocka_unit_test(a_basis_is_kept_in_the_description),
         cmocka_unit_test(a_basis_of_elements_of_different_size_is_taken),
         cmocka_unit_test(broken_descriptions_are_refused),
+        cmocka_unit_test(points_are_embedded_in_an_eighth_of_the_width),
         cmocka_unit_test(the_width_follows_from_the_parameters),
         cmocka_unit_test(every_kind_of_target_is_learnt),
         cmocka_unit_test(networks_beside_each_other_are_averaged),
