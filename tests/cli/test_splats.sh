@@ -37,6 +37,15 @@ check "two objects: $(cat out)" grep -q '^label  *(2,)' out
 run 0 data sets-test.npz
 check "one for testing: $(cat out)" grep -q '^label  *(1,)' out
 
+# vertices without a triangle: they have extents, and no surface that could be drawn
+printf 'OFF\n2 0 0\n0 0 0\n1 2 3\n' > points.off
+run 0 splats info points.off --report points.html
+check "no triangles" grep -q '^points.off: off, mesh, 2 vertices, 0 triangles of area 0$' out
+check "and extents" grep -q '^z  *0  *3.00$' out
+run 0 splats info points.off --json
+json vertices=2 triangles=0 area=0
+refused 3 'a mesh of 0 triangles has the area 0' splats convert points.off --splats 64 --out a.npz
+
 # what is refused, in one line
 printf 'x' >> two.splat
 refused 3 'multiple of 32' splats info two.splat

@@ -295,6 +295,26 @@ static void both_styles_of_off_are_read(void **state)
     reln_ctx_destroy(ctx);
 }
 
+/* A mesh may have vertices only, or polygons of fewer than three corners, which are no triangle. */
+static void meshes_without_triangles_are_read(void **state)
+{
+    static const char *const files[] = {"OFF\n2 0 0\n0 0 0\n1 2 3\n",
+                                        "OFF\n2 3 0\n0 0 0\n1 2 3\n0\n1 1\n2 0 1\n"};
+    RelnCtx *ctx = context();
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        RelnMesh mesh;
+
+        assert_ok(ctx, reln_off_parse(ctx, files[i], strlen(files[i]), "it", &mesh));
+        assert_int_equal(mesh.n_vertices, 2);
+        assert_int_equal(mesh.n_triangles, 0);
+        assert_near(mesh.vertices + 3, ((const double[]){1, 2, 3}), 3, 0);
+        reln_mesh_clear(&mesh);
+    }
+    reln_ctx_destroy(ctx);
+}
+
 static void bad_meshes_are_refused_with_a_line(void **state)
 {
     static const char *const files[] = {
@@ -440,6 +460,7 @@ int main(void)
         cmocka_unit_test(numbers_that_are_not_finite_are_refused),
         cmocka_unit_test(a_splat_file_has_32_bytes_each),
         cmocka_unit_test(both_styles_of_off_are_read),
+        cmocka_unit_test(meshes_without_triangles_are_read),
         cmocka_unit_test(bad_meshes_are_refused_with_a_line),
         cmocka_unit_test_setup_teardown(folders_of_classes_are_listed_in_order, folder_set_up,
                                         folder_tear_down),

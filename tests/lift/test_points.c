@@ -327,6 +327,15 @@ static void meshes_are_sampled_by_area(void **state)
     assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
     const RelnMesh flat = {ctx, 6, 1, vertices, triangles + 3};
     assert_int_equal(reln_mesh_sample(&flat, &rng, 1, room, drawn), RELN_ERR_NUMERIC);
+    reln_ctx_clear(ctx);
+    const RelnMesh empty = {ctx, 6, 0, vertices, triangles};
+    assert_int_equal(reln_mesh_sample(&empty, &rng, 1, room, drawn), RELN_ERR_NUMERIC);
+    assert_non_null(strstr(reln_ctx_error(ctx), "a mesh of 0 triangles has the area 0"));
+    reln_ctx_clear(ctx);
+    vertices[3] = 1e200; /* sides of 1e200 and 1e200: the square of the area is no finite number */
+    vertices[7] = 1e200;
+    const RelnMesh endless = {ctx, 6, 1, vertices, triangles};
+    assert_int_equal(reln_mesh_sample(&endless, &rng, 1, room, drawn), RELN_ERR_NUMERIC);
     reln_ctx_destroy(ctx);
 }
 
