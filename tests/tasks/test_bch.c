@@ -90,6 +90,55 @@ static void angles_are_those_between_rotations(void **state)
     assert_small(fabs(got - want), 10 * DBL_EPSILON);
 }
 
+/* The angle of numbers that are no rotation, but nearly a half turn, is a half turn. */
+static void angles_end_at_a_half_turn(void **state)
+{
+    const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, more = 1 + 1e-12;
+    const double half[9] = {1, 0, 0, 0, -more, 0, 0, 0, -more};
+
+    (void)state;
+    assert_small(bch_angle(one, half) - acos(-1), 4 * DBL_EPSILON);
+}
+
+/* Angles of drawn vectors are uniform up to a half turn. */
+static void drawn_vectors_have_every_angle(void **state)
+{
+    enum { N = 4000 };
+    const double pi = acos(-1);
+    RelnRng rng = reln_rng(2, 1);
+    double v[3], mean = 0, most = 0;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        double angle;
+
+        bch_draw(&rng, v);
+        angle = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+        mean += angle / N;
+        most = fmax(most, angle);
+    }
+    assert_small(mean - pi / 2, 5 * pi / sqrt(12.0 * N));
+    assert_true(most > 0.99 * pi && most < pi); /* 0.99^4000 = 3e-18 */
+}
+
+/* The trace of a uniform rotation has the mean 0, the mean square 1 and the mean fourth power 3: the numbers of invariants of one,
+ * two and four vectors. */
+static void frames_are_uniform(void **state)
+{
+    enum { N = 4000 };
+    RelnRng rng = reln_rng(2, 2);
+    double r[9], mean = 0, square = 0;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        bch_frame(&rng, r);
+        mean += (r[0] + r[4] + r[8]) / N;
+        square += pow(r[0] + r[4] + r[8], 2) / N;
+    }
+    assert_small(mean, 5 * sqrt(1.0 / N));
+    assert_small(square - 1, 5 * sqrt(2.0 / N));
+}
+
 /* Metrics: distance, angle, distance in turned frames, equivariance. Single precision, or double for the series. */
 static void rounding_or_mlp(const TaskRun *run)
 {
@@ -112,6 +161,9 @@ int main(void)
         cmocka_unit_test(exp_of_the_logarithm_is_the_product),
         cmocka_unit_test(series_have_their_orders),
         cmocka_unit_test(angles_are_those_between_rotations),
+        cmocka_unit_test(angles_end_at_a_half_turn),
+        cmocka_unit_test(drawn_vectors_have_every_angle),
+        cmocka_unit_test(frames_are_uniform),
         cmocka_unit_test(rows_turn_with_the_frame_but_for_the_mlps),
     };
 
