@@ -115,12 +115,23 @@ static double rollout_error(double h)
  * with steps of 0.1 on this task. */
 static void the_true_energy_moves_as_the_pendulum(void **state)
 {
-    const double coarse = rollout_error(0.1), fine = rollout_error(0.05);
+    double coarse, fine;
 
     (void)state;
     skip_without_motions();
+    coarse = rollout_error(0.1);
+    fine = rollout_error(0.05);
     assert_true(coarse < 1e-4);
     assert_true(coarse / fine > 8 && coarse / fine < 32);
+}
+
+/* Steps are as many as make none of them longer than was asked for, and equal. */
+static void an_interval_is_divided_into_equal_steps(void **state)
+{
+    (void)state;
+    skip_without_motions();
+    assert_true(rollout_error(PEND_INTERVAL / 2.5) == rollout_error(PEND_INTERVAL / 3));
+    assert_true(rollout_error(PEND_INTERVAL / 2) != rollout_error(PEND_INTERVAL / 3));
 }
 
 int main(void)
@@ -130,6 +141,7 @@ int main(void)
         cmocka_unit_test(errors_are_geometric_means_with_a_clamp),
         cmocka_unit_test(a_motion_that_is_lost_counts_as_wrong),
         cmocka_unit_test(the_true_energy_moves_as_the_pendulum),
+        cmocka_unit_test(an_interval_is_divided_into_equal_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
