@@ -163,6 +163,11 @@ static void networks_turn_with_the_frame_when_their_vectors_do(void **state)
 static void turned_frames_change_nothing(const TaskRun *run)
 {
     const double change = fabs(run->metrics[5] / run->metrics[4] - 1);
+    const TaskCurve *errors = task_curve_named(run, "error against time");
+
+    assert_true(errors && errors->n == 111); /* the first points of 111 windows of 9 points */
+    for (ptrdiff_t i = 0; i < errors->n; i++)
+        assert_small(errors->x[i] - 25.0 * (double)(1 + 9 * i) / 999, 1e-13);
 
     if (smoke_is_mlp(run))
         assert_true(change > 1e-3);
