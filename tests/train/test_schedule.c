@@ -147,17 +147,21 @@ static void the_last_piece_lasts_to_the_end(void **state)
 /* A rate that changes once an epoch is the rate of the first step of the epoch. */
 static void a_rate_can_be_held_for_an_epoch(void **state)
 {
-    const RelnSchedule held = {.rate = 1.0,
-                               .n_pieces = 2,
-                               .piece = {{.steps = 3}, {.kind = RELN_SCHEDULE_COSINE, .hold = 5}}};
-    RelnSchedule free = held;
-
     (void)state;
-    free.piece[1].hold = 0;
-    for (uint64_t t = 3; t < 23; t++)
-        assert_true(reln_schedule_rate(&held, t, 23, 0) ==
-                    reln_schedule_rate(&free, 3 + (t - 3) / 5 * 5, 23, 0));
-    assert_true(reln_schedule_rate(&held, 7, 23, 0) != reln_schedule_rate(&free, 7, 23, 0));
+    for (uint64_t hold = 2; hold <= 5; hold++) {
+        const RelnSchedule held = {
+            .rate = 1.0,
+            .n_pieces = 2,
+            .piece = {{.steps = 3}, {.kind = RELN_SCHEDULE_COSINE, .hold = hold}}};
+        RelnSchedule free = held;
+
+        free.piece[1].hold = 0;
+        for (uint64_t t = 3; t < 23; t++)
+            assert_true(reln_schedule_rate(&held, t, 23, 0) ==
+                        reln_schedule_rate(&free, 3 + (t - 3) / hold * hold, 23, 0));
+        assert_true(reln_schedule_rate(&held, 2 + hold, 23, 0) !=
+                    reln_schedule_rate(&free, 2 + hold, 23, 0));
+    }
 }
 
 static void a_bad_schedule_is_refused_with_its_number(void **state)
