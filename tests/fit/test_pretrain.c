@@ -142,6 +142,29 @@ static void a_share_of_the_points_is_hidden_by_the_seed(void **state)
     assert_true(differ > 0);
 }
 
+/* A tenth of four points is none of them, and one is hidden all the same. */
+static void at_least_one_point_is_hidden(void **state)
+{
+    double hidden[N * P];
+    Room r;
+
+    (void)state;
+    room_init(&r,
+              SPLATS "pretrain: {mask: 0.1, noise: 0.5}, model: {kind: set, width: 8, depth: 1, "
+                     "sums: 2}," TRAIN "}}",
+              N);
+    train(&r, 1, NULL, 0);
+    hidden_points(&r, hidden);
+    for (int i = 0; i < N; i++) {
+        int some = 0;
+
+        for (int p = 0; p < P; p++)
+            some += hidden[i * P + p] != 0;
+        assert_int_equal(some, 1);
+    }
+    room_clear(&r);
+}
+
 /* Predictions after the numbers of an array were doubled at points that are hidden, or at points that are not. */
 static double *changed(Room *r, const char *name, const double *hidden, bool at_hidden)
 {
@@ -296,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_share_of_the_points_is_hidden_by_the_seed),
+        cmocka_unit_test(at_least_one_point_is_hidden),
         cmocka_unit_test(numbers_of_hidden_points_change_no_bit),
         cmocka_unit_test(runs_are_functions_of_their_seed),
         cmocka_unit_test(hidden_points_are_predicted_by_type),

@@ -209,6 +209,8 @@ static void other_units_are_noticed(void **state)
     assert_string_equal(note, "");
     note_at(&r, model, 30, note, sizeof note);
     assert_string_equal(note, "");
+    note_at(&r, model, 0.03, note, sizeof note);
+    assert_string_equal(note, "");
     note_at(&r, model, 1000, note, sizeof note);
     assert_non_null(strstr(note, "p: its numbers are about"));
     assert_non_null(strstr(note, "the same units?"));

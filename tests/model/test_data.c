@@ -914,6 +914,30 @@ static void columns_of_scalars_have_their_own_centres(void **state)
         assert_near(&after[i], &before[i], 1, 1e-6 * (1 + fabs(before[i])));
 }
 
+/* A column whose values are equal up to rounding has the width of its size, so that rounding is not enlarged to a signal; a column
+ * of zeros has width 1. */
+static void a_column_without_differences_has_its_size_as_width(void **state)
+{
+    static const double size[WORLD_CHANNELS] = {-0.3, 0};
+    ptrdiff_t rows[SAMPLES];
+    double *s;
+    World w;
+
+    (void)state;
+    assert_ok(NULL, world_init(&w, NULL, COLUMNS, SAMPLES));
+    s = world_find(&w, "s")->values;
+    for (int i = 0; i < SAMPLES * WORLD_CHANNELS; i++) /* the last digits differ */
+        s[i] = size[i % WORLD_CHANNELS] * (1 + (double)(i / WORLD_CHANNELS % 3) * 0x1p-50);
+    for (int i = 0; i < SAMPLES; i++)
+        rows[i] = i;
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    assert_ok(w.ctx, reln_data_normalise(w.data, SAMPLES, rows));
+    assert_small(reln_model_constants(w.model)->column[0].width - 0.3, 1e-14);
+    assert_true(reln_model_constants(w.model)->column[1].width == 1);
+    world_clear(&w);
+}
+
 /* Moments of two parts are joined to those of the whole: {1, 1.5} and {4, 4, 7} as {count, mean, squares}. */
 static void columns_of_stretches_are_joined(void **state)
 {
@@ -1013,6 +1037,7 @@ int main(void)
         cmocka_unit_test(random_frames_move_a_vector_as_target),
         cmocka_unit_test(padding_has_no_part_in_the_scale),
         cmocka_unit_test(columns_of_scalars_have_their_own_centres),
+        cmocka_unit_test(a_column_without_differences_has_its_size_as_width),
         cmocka_unit_test(columns_of_stretches_are_joined),
         cmocka_unit_test(constants_found_when_opening_are_the_same),
         cmocka_unit_test(balanced_weights_are_shares_of_classes),
