@@ -689,6 +689,41 @@ static void triangles_of_a_mesh_are_rows(void **state)
     unlink(path_in(f, "a.off"));
 }
 
+/* Two Gaussians of a .splat file, along the axes: position and scales as f32, red, green, blue and opacity from 0 to 255, and the
+ * quaternion (127/128, 0, 0, 0). Scales are raised to a millionth of the largest. */
+static void gaussians_of_a_splat_file_are_rows(void **state)
+{
+    static const float numbers[2][6] = {{1, 2, 3, 0.5F, 0.25F, 1}, {-1, 0, 4, 2, 0, 1e-9F}};
+    static const uint8_t rest[8] = {0, 51, 255, 102, 255, 128, 128, 128};
+    static const double scale[2][3] = {{0.5, 0.25, 1}, {2, 2e-6, 2e-6}};
+    static const char *const names[] = {"position", "covariance", "colour", "opacity"};
+    double row[4][2 * 9];
+    Folder *f = *state;
+    Bytes b = {.n = 64};
+    RelnArchive *a = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        memcpy(b.data + 32 * i, numbers[i], sizeof numbers[i]);
+        memcpy(b.data + 32 * i + sizeof numbers[i], rest, sizeof rest);
+    }
+    assert_ok(f->ctx, reln_archive_open(f->ctx, write_bytes(f, "a.splat", &b), &a));
+    for (int k = 0; k < 4; k++)
+        assert_ok(f->ctx, reln_archive_range(a, reln_archive_find(a, names[k]), 0, 2, row[k]));
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 3; k++)
+            assert_true(row[0][3 * i + k] == (double)numbers[i][k]);
+        for (int k = 0; k < 9; k++) {
+            const double want = k % 4 == 0 ? scale[i][k / 4] * scale[i][k / 4] : 0;
+
+            assert_small(row[1][9 * i + k] - want, 1e-14 * want);
+        }
+        assert_near(row[2] + 3 * i, ((const double[]){0, 0.2, 1}), 3, 1e-15);
+        assert_small(row[3][i] - 0.4, 1e-15);
+    }
+    reln_archive_destroy(a);
+    unlink(path_in(f, "a.splat"));
+}
+
 static void what_is_no_archive_is_refused_by_its_first_bytes(void **state)
 {
     Folder *f = *state;
@@ -909,6 +944,7 @@ int main(void)
         TEST(columns_of_a_vector_are_joined_and_stay_columns),
         TEST(columns_of_a_vector_are_in_any_order),
         TEST(triangles_of_a_mesh_are_rows),
+        TEST(gaussians_of_a_splat_file_are_rows),
         TEST(what_is_no_archive_is_refused_by_its_first_bytes),
         TEST(impossible_npz_are_not_written),
         TEST(every_allocation_may_fail),
