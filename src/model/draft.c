@@ -267,15 +267,14 @@ static bool wants_groups(const Draft *d)
     return false;
 }
 
-/* Sets of particles: networks of three kinds make different mistakes, so their mean is better than each. All samples are for training,
+/* Sets of particles: messages and a set make different mistakes, and a graph beside them costs as much again. All samples are for training,
  * and the averages of the last weights are kept. */
 static void put_particles(const Draft *d)
 {
     const ptrdiff_t n = d->s->n_samples;
 
-    reln_page_print(d->page,
-                    "model: {kind: messages, beside: [graph, set], width: 32, depth: 3, dropout: "
-                    "0.2, head: {activation: relu}}\n");
+    reln_page_print(d->page, "model: {kind: messages, beside: [set], width: 32, depth: 3, dropout: "
+                             "0.2, head: {activation: relu}}\n");
     reln_page_print(d->page,
                     "train: {epochs: %d, batch: 32, lr: 1e-3, optimizer: adamw, decay: 0.1, "
                     "schedule: cosine, average: 0.99, validation: 0}\n",
