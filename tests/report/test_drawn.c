@@ -231,7 +231,7 @@ static void large_clouds_are_thinned_and_counted(void **state)
     reln_plot_points(reln_page_plot(page, "grid"), NULL, SIDE * SIDE, x, y);
     assert_ok(ctx, reln_page_html(page, &html, &n));
     kept = count_of(html, "h0");
-    assert_true(kept <= 6000 && kept > 6000 / 2.25 * 0.8);
+    assert_true(kept <= 6000 && (double)kept > 6000 / 2.25 * 0.8);
     snprintf(want, sizeof want, "Thinned: %s points lie on those shown.",
              reln_report_count(count, SIDE * SIDE - kept));
     assert_non_null(strstr(html, want));
