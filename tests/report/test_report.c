@@ -762,6 +762,22 @@ static void many_curves_can_be_chosen(void **state)
     }
 }
 
+/* A roof line shows its top, and both of its sides: from a quarter to four times of x at its ridge, which is 8 / 2. */
+static void axes_show_both_sides_of_a_roof(void **state)
+{
+    const double x[] = {3, 5}, y[] = {1, 2};
+    RelnCurve line = {.n = 2, .x = x, .y = y};
+    RelnRef roof = {.kind = RELN_REF_ROOF, .at = 8, .slope = 2};
+    const RelnPlot plot = {.curves = &line, .refs = &roof};
+    RelnRuler across, up;
+
+    (void)state;
+    reln_rulers_fit(&plot, &across, &up);
+    assert_true(fabs(across.from - (1 - 15.0 / 40)) < 1e-12 &&
+                fabs(across.to - (16 + 15.0 / 40)) < 1e-12);
+    assert_true(fabs(up.from - (1 - 7.0 / 20)) < 1e-12 && fabs(up.to - (8 + 7.0 / 20)) < 1e-12);
+}
+
 /* Points outside of a fixed axis do not affect the ends of the other axis; bars begin at zero in either
  * direction. */
 static void ends_of_axes_follow_what_is_shown(void **state)
@@ -804,6 +820,7 @@ int main(void)
         cmocka_unit_test(mean_and_spread_have_the_same_decimals),
         cmocka_unit_test(counts_and_durations_read_well),
         cmocka_unit_test(ends_of_axes_follow_what_is_shown),
+        cmocka_unit_test(axes_show_both_sides_of_a_roof),
         cmocka_unit_test(widths_are_those_of_a_terminal),
         cmocka_unit_test(tables_align_and_mark_the_best),
         cmocka_unit_test(bars_are_as_long_as_numbers_are_large),

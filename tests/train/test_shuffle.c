@@ -221,6 +221,25 @@ static void a_window_has_rows_of_few_blocks(void **state)
     assert_true(same < 20); /* one on average */
 }
 
+/* Rows that do not fill a block are the last ones of an epoch, and other rows in other epochs: in 200 epochs, every row is among
+ * them. That one of 13 rows never is has the probability 13 (10/13)^200 = 2e-22. */
+static void the_rest_after_the_blocks_turns(void **state)
+{
+    enum { ROWS = 13, BLOCK = 5, REST = 3, EPOCHS = 200 };
+    int last[ROWS] = {0};
+
+    (void)state;
+    for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+        ptrdiff_t rows[REST];
+
+        reln_shuffle_blocks(5, epoch, ROWS, BLOCK, 1, ROWS - REST, REST, rows);
+        for (int i = 0; i < REST; i++)
+            last[rows[i]]++;
+    }
+    for (int i = 0; i < ROWS; i++)
+        assert_true(last[i] > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +252,7 @@ int main(void)
         cmocka_unit_test(nothing_is_written_for_nothing),
         cmocka_unit_test(blocks_are_a_permutation_of_any_n),
         cmocka_unit_test(a_window_has_rows_of_few_blocks),
+        cmocka_unit_test(the_rest_after_the_blocks_turns),
     };
 
     return cmocka_run_group_tests_name("train/shuffle", tests, NULL, NULL);
