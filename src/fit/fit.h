@@ -93,7 +93,7 @@ typedef struct RelnJudged {
 RelnStatus reln_judged_init(RelnCtx *ctx, ptrdiff_t n, const RelnTargetLayout *target,
                             RelnJudged *out);
 /* Adds a sample or point, unless its weight is 0. The caller adds samples in ascending order. */
-void reln_judged_add(RelnJudged *judged, ptrdiff_t sample, const double *p, int label,
+void reln_judged_add(RelnJudged *judged, ptrdiff_t sample, const double *p, double label,
                      double weight);
 void reln_judged_clear(RelnJudged *judged); /* all zero is fine */
 /* Computes reln_scores() of the list. */

@@ -141,7 +141,7 @@ static void collect(const Pool *p, int target, RelnJudged *out)
     for (ptrdiff_t i = 0; i < p->out->n_samples; i++)
         for (int k = 0; k < l->places; k++)
             reln_judged_add(out, i, p->y + i * p->layout.outputs + l->first + k * l->value,
-                            (int)p->truth[i * p->layout.truths + l->truth_first + k],
+                            p->truth[i * p->layout.truths + l->truth_first + k],
                             p->weights[i * p->layout.losses + l->loss_first + k]);
 }
 

@@ -238,8 +238,7 @@ static void add_judged(const RelnReader *r, int target, ptrdiff_t i, ptrdiff_t s
         double *chance = r->y + i * r->layout.outputs + l->first + p * l->value;
 
         reln_chances(l->value, chance);
-        reln_judged_add(out, sample, chance,
-                        (int)r->target[i * r->layout.truths + l->truth_first + p],
+        reln_judged_add(out, sample, chance, r->target[i * r->layout.truths + l->truth_first + p],
                         r->weights[i * r->layout.losses + l->loss_first + p]);
     }
 }

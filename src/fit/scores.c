@@ -424,14 +424,14 @@ RelnStatus reln_judged_init(RelnCtx *ctx, ptrdiff_t n, const RelnTargetLayout *t
     return out->p && out->label && out->weight && out->unit ? RELN_OK : RELN_ERR_NOMEM;
 }
 
-void reln_judged_add(RelnJudged *j, ptrdiff_t sample, const double *p, int label, double weight)
+void reln_judged_add(RelnJudged *j, ptrdiff_t sample, const double *p, double label, double weight)
 {
     if (!(weight > 0))
         return;
     j->units += sample != j->last;
     j->last = sample;
     memcpy(j->p + j->n * j->classes, p, (size_t)j->classes * sizeof *p);
-    j->label[j->n] = label;
+    j->label[j->n] = (int)label; /* of a place without weight, it may be NaN */
     j->weight[j->n] = weight;
     j->unit[j->n++] = j->units - 1;
 }
