@@ -155,7 +155,7 @@ def keep(table, row, column):
 
 
 def column_of(variant):
-    """How a variant is run; code that does more work than it must, because its authors wrote it so, has a column of its own."""
+    """Returns the column of a variant: how it is run, or `published` for the form of published code, which does more work."""
     way, _, layout = variant.partition("/")
     return "published" if layout.startswith("published") else way
 

@@ -117,7 +117,7 @@ static void add_operand(Draft *d, RelnLinkKind kind, const RelnNode *x, int i, i
     add_value(d, kind, x, i);
 }
 
-/* Returns whether input i of x is computed by links of its own. */
+/* Returns whether links of the chain compute input i of x: it is neither read from memory nor fetched. */
 static bool continues(const Draft *d, const RelnNode *x, int i)
 {
     return folds(d, x, i) && !is_fetch(x->in[i]);

@@ -217,8 +217,8 @@ static bool is_scaling(const RelnTensor3 *T, bool turned)
     return true;
 }
 
-/* Returns whether z = T(x, y) in rep w is x times y with an invariant as one factor, which joins chains of elementwise
- * nodes. */
+/* Returns whether T(x, y) in rep w equals reln_mul(x, y): one factor is invariant, and T only scales the other by it. A product
+ * joins chains of elementwise nodes, a contraction does not. */
 static bool is_product(const RelnTensor3 *T, const RelnNode *x, const RelnNode *y, const RelnRep *w)
 {
     return (is_scaling(T, false) && reln_is_invariant(x) && w == y->rep) ||
