@@ -93,15 +93,18 @@ static RelnNode *slots_of(const RelnNet *net, RelnNode *f, int slots)
     return reln_swap_axes(g, sums, RELN_Q, RELN_R);
 }
 
+/* Groups are rows here, so that layers of members run in tiles. */
 RelnNode *splats_tokens(const RelnNet *net, const SplatsNet *m, RelnNode *x)
 {
     const RelnNet tok = reln_nn_within(net, "tok");
-    RelnNode *f = normed(&tok, "an", dense(&tok, "a", x, m->token[0], DEFAULT));
+    RelnGraph *g = net->graph;
+    RelnNode *rows = reln_unstack(g, x, reln_fixed(g, "groups", RELN_SAMPLES, reln_node_dims(x).p));
+    RelnNode *f = normed(&tok, "an", dense(&tok, "a", rows, m->token[0], DEFAULT));
 
     f = dense(&tok, "b", f, m->soft ? m->token[0] : m->token[1], DEFAULT);
-    if (!m->soft)
-        return second(&tok, f, m->token[2], m->width);
-    return second(&tok, slots_of(&tok, f, m->slots), 2 * m->token[0], m->width);
+    f = m->soft ? second(&tok, slots_of(&tok, f, m->slots), 2 * m->token[0], m->width)
+                : second(&tok, f, m->token[2], m->width);
+    return reln_stack(g, f, RELN_SAMPLES);
 }
 
 /* ---- transformer ------------------------------------------------------------------------------------------------------ */

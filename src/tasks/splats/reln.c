@@ -212,6 +212,16 @@ static Inputs inputs(const RelnNet *net, const SplatsNet *m)
     return in;
 }
 
+/* The same inputs as rows, one for each group, so that layers of members run in tiles. */
+static Inputs by_group(const RelnNet *net, const SplatsNet *m, const Inputs *in)
+{
+    RelnGraph *g = net->graph;
+    const RelnDomain groups = reln_fixed(g, "groups", RELN_SAMPLES, m->groups);
+
+    return (Inputs){reln_unstack(g, in->d, groups), reln_unstack(g, in->log, groups),
+                    reln_unstack(g, in->s, groups), reln_unstack(g, in->c, groups)};
+}
+
 /* Channels: hat(d), log Sigma; with the full lift also d d^T, [hat(d), log Sigma], hat(c) and I. The paper's
  * invariants leave out the sorted scales. */
 static RelnFeatures lifted(const RelnNet *net, const SplatsNet *m, const Inputs *in)
@@ -245,7 +255,8 @@ static RelnFeatures pool_both(const RelnNet *net, const SplatsNet *m, RelnFeatur
     return (RelnFeatures){reln_concat(g, 2, x, RELN_C), reln_concat(g, 2, s, RELN_C)};
 }
 
-RelnFeatures splats_reln_tokens(const RelnNet *net, const SplatsNet *m, RelnFeatures f)
+/* Tokens of groups, from the features of their members: one group for each row. */
+static RelnFeatures tokens_of(const RelnNet *net, const SplatsNet *m, RelnFeatures f)
 {
     const RelnNet tok = reln_nn_within(net, "tok");
     RelnGraph *g = net->graph;
@@ -266,6 +277,25 @@ RelnFeatures splats_reln_tokens(const RelnNet *net, const SplatsNet *m, RelnFeat
     all = pool_both(&tok, m, exchange(&tok, "e2", f), RELN_Q);
     return (RelnFeatures){reln_nn_linear(&tok, "tx", all.x, m->width),
                           reln_nn_dense(&tok, "ts", all.s, m->scalars)};
+}
+
+/* Tokens of all groups of an object, on the axis P. Their gradient computes the features of members again, tile by tile:
+ * kept for 32 objects, these would take 150 MB. */
+static RelnFeatures all_tokens(const RelnNet *net, const SplatsNet *m, const Inputs *in)
+{
+    RelnGraph *g = net->graph;
+    RelnNet inside = *net;
+    RelnNode *out[2];
+    RelnFeatures f;
+    Inputs groups;
+
+    inside.graph = reln_fn_begin(g, "tokens");
+    groups = by_group(&inside, m, in);
+    f = tokens_of(&inside, m, lifted(&inside, m, &groups));
+    if (!inside.graph ||
+        !reln_call(g, reln_fn_end(inside.graph, 2, (RelnNode *[]){f.x, f.s}), 0, NULL, out))
+        return (RelnFeatures){0};
+    return (RelnFeatures){reln_stack(g, out[0], RELN_SAMPLES), reln_stack(g, out[1], RELN_SAMPLES)};
 }
 
 /* ---- positions ------------------------------------------------------------------------------------------------------------ */
@@ -458,7 +488,7 @@ static void judge(const RelnNet *net, const SplatsNet *m, const Inputs *in, Reln
 SplatsGuess splats_reln_guess(const RelnNet *net, const SplatsNet *m, SplatsParts *parts)
 {
     const Inputs in = inputs(net, m);
-    const RelnFeatures tokens = splats_reln_tokens(net, m, lifted(net, m, &in));
+    const RelnFeatures tokens = all_tokens(net, m, &in);
     RelnNode *visible = splats_index(net, m, false), *hidden = splats_index(net, m, true);
     const RelnFeatures pos = pick(net, position(net, "pos", m, in.c), visible);
     const RelnFeatures seen = blocks(net, m, pick(net, tokens, visible), pos, false, NULL);
@@ -540,7 +570,7 @@ static RelnFeatures with_class_token(const RelnNet *net, const SplatsNet *m, Rel
 RelnNode *splats_reln_logits(const RelnNet *net, const SplatsNet *m, SplatsParts *parts)
 {
     const Inputs in = inputs(net, m);
-    const RelnFeatures tokens = splats_reln_tokens(net, m, lifted(net, m, &in));
+    const RelnFeatures tokens = all_tokens(net, m, &in);
     const RelnFeatures start =
         m->wrong == SPLATS_CLASS_TOKEN ? with_class_token(net, m, tokens) : tokens;
     RelnNode *looks = NULL;

@@ -93,7 +93,6 @@ RelnNode *splats_block(const RelnNet *net, const SplatsNet *m, RelnNode *x, doub
                        bool decoder, RelnNode **looks);
 RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatures f, double skip,
                                RelnNode **looks);
-RelnFeatures splats_reln_tokens(const RelnNet *net, const SplatsNet *m, RelnFeatures members);
 /* mean over groups of [mean_i min_j |a_i - b_j|^2 + mean_j min_i |a_i - b_j|^2] for (P, Q, 1, K, C) */
 RelnNode *splats_chamfer(const RelnNet *net, RelnNode *a, RelnNode *b);
 /* The result of attention without the projection: heads of features, invariants or both, for tokens on P. */
