@@ -885,7 +885,8 @@ static RelnStatus check_model(const Reader *r, const RelnDocNode *map, RelnSpecM
                               "an mlp takes no dropout: it has no blocks");
     if (m->neighbours && !sends(m))
         return reln_keys_fail(r, reln_doc_get(map, "neighbours"),
-                              "neighbours are for a graph, and this is a %s", model_word(m->kind));
+                              "neighbours are for a graph or messages, and this is a %s",
+                              model_word(m->kind));
     if (m->groups && m->kind < RELN_MODEL_SET)
         return reln_keys_fail(r, reln_doc_get(map, "groups"),
                               "groups are for a set, a graph or a transformer, and this is a %s",
@@ -940,10 +941,11 @@ static RelnStatus check_edges(const Reader *r, const RelnDocNode *node, const Re
         return reln_keys_fail(r, node, "edges have offsets and a %s; wanted one of them",
                               e->mask[0] ? "mask" : "count");
     if (!sends(&spec->model) || spec->model.neighbours > 0)
-        return reln_keys_fail(r, node,
-                              "edges are for a graph without neighbours, and this is a %s; wanted "
-                              "model: {kind: graph}",
-                              model_word(spec->model.kind));
+        return reln_keys_fail(
+            r, node,
+            "edges are for a graph or messages without neighbours, and this is a %s%s; "
+            "wanted model: {kind: graph}",
+            model_word(spec->model.kind), spec->model.neighbours > 0 ? " with neighbours" : "");
     if (!sets)
         return reln_keys_fail(r, node,
                               "edges are between points, and no input is a set; wanted points: "

@@ -5,12 +5,13 @@
 #include "fit/room.h"
 
 #define TRAIN " train: {epochs: 2, batch: 5, lr: 1e-2, validation: 0.25, dtype: f64}}"
-#define TARGETS                                                                                    \
+#define TARGETS(kind)                                                                              \
     " targets: [{name: y, as: vector, points: true}, {name: a, as: vector, edges: true}, "         \
-    "{name: z, as: scalar}], model: {kind: graph, width: 8, depth: 2, sums: 2},"
-#define BONDS(symmetry, points, edges)                                                             \
+    "{name: z, as: scalar}], model: {kind: " kind ", width: 8, depth: 2, sums: 2},"
+#define BONDS_OF(kind, symmetry, points, edges)                                                    \
     "{symmetry: " symmetry ", inputs: [" points ", {name: u, as: vector, edges: true}, "           \
-    "{name: s, as: scalar, edges: true}], edges: " edges "," TARGETS TRAIN
+    "{name: s, as: scalar, edges: true}], edges: " edges "," TARGETS(kind) TRAIN
+#define BONDS(symmetry, points, edges) BONDS_OF("graph", symmetry, points, edges)
 #define VECTORS_OF_POINTS "{name: v, as: vector, points: true, mask: m}"
 #define NUMBERS_OF_POINTS "{name: v, as: scalar, points: true, mask: m}"
 #define COUNTED "{name: e, count: g}"
@@ -109,14 +110,13 @@ static bool same_bits(const Predicted *p, const Predicted *q)
 
 enum { AS_IT_IS, NO_EDGE, NUMBER, VECTOR, CASES };
 
-static void numbers_of_edges_count_where_edges_are(void **state)
+static void check_which_count(const char *spec)
 {
     Predicted p[CASES];
     Room r[CASES];
 
-    (void)state;
     for (int k = 0; k < CASES; k++) {
-        begin(&r[k], BONDS("o:3", VECTORS_OF_POINTS, COUNTED));
+        begin(&r[k], spec);
         train(&r[k]);
         for (int i = 0; k == NO_EDGE && i < N; i++)
             for (int at = used(i); at < E; at++) {
@@ -145,6 +145,13 @@ static void numbers_of_edges_count_where_edges_are(void **state)
         forget(&p[k]);
         room_clear(&r[k]);
     }
+}
+
+static void numbers_of_edges_count_where_edges_are(void **state)
+{
+    (void)state;
+    check_which_count(BONDS("o:3", VECTORS_OF_POINTS, COUNTED));
+    check_which_count(BONDS_OF("messages", "o:3", VECTORS_OF_POINTS, COUNTED));
 }
 
 /* Swaps edges k and used - 1 - k of every sample, with their inputs; the edges that a point has then come in another order. */
@@ -268,15 +275,14 @@ static void turn_back(ptrdiff_t count, const double *y, double *out)
 }
 
 /* Vectors of points come from vectors of edges; if only one of both is turned, predictions are others. */
-static void frames_act_on_vectors_of_edges(void **state)
+static void check_frames(const char *spec)
 {
     enum { BOTH = 1, ONLY_POINTS, COUNT = N * P * 6 };
     Predicted p[3];
     double back[COUNT], far = 0;
     Room r;
 
-    (void)state;
-    begin(&r, BONDS("so:3", VECTORS_OF_POINTS, COUNTED));
+    begin(&r, spec);
     train(&r);
     predict(&r, &p[0]);
     turn(&r, "v");
@@ -297,11 +303,19 @@ static void frames_act_on_vectors_of_edges(void **state)
     room_clear(&r);
 }
 
+static void frames_act_on_vectors_of_edges(void **state)
+{
+    (void)state;
+    check_frames(BONDS("so:3", VECTORS_OF_POINTS, COUNTED));
+    check_frames(BONDS_OF("messages", "so:3", VECTORS_OF_POINTS, COUNTED));
+}
+
 static void graphs_with_inputs_of_edges_keep_their_promise(void **state)
 {
     static const char *const specs[] = {
         BONDS("o:3", VECTORS_OF_POINTS, COUNTED),
         BONDS("so:3", NUMBERS_OF_POINTS, COUNTED), /* edges have the only vectors */
+        BONDS_OF("messages", "o:3", VECTORS_OF_POINTS, COUNTED),
         "{symmetry: lorentz, inputs: [{name: v, as: fourvector, points: true}, {name: u, as: "
         "fourvector, edges: true}], edges: " COUNTED ", target: {name: z, as: scalar}, model: "
         "{kind: graph, width: 8, depth: 1, sums: 2}," TRAIN,
@@ -348,9 +362,10 @@ static void augmentation_moves_edges_with_points(void **state)
     static const char *const specs[] = {
         BONDS("so:3", VECTORS_OF_POINTS, COUNTED),
         "{symmetry: so:3, inputs: [" VECTORS_OF_POINTS ", {name: u, as: vector, edges: true}, "
-        "{name: s, as: scalar, edges: true}], edges: " COUNTED "," TARGETS
-        " train: {epochs: 2, batch: 5, lr: 1e-2, validation: 0.25, dtype: f64, augment: {cond: "
-        "1}}}"};
+        "{name: s, as: scalar, edges: true}], edges: " COUNTED
+        "," TARGETS("graph") " train: {epochs: 2, batch: 5, lr: 1e-2, validation: 0.25, dtype: "
+                             "f64, augment: {cond: "
+                             "1}}}"};
     Predicted p[2];
     Room r[2];
 

@@ -52,7 +52,7 @@ static const Bad bad[] = {
      "spec.yaml:4: reln beside set; wanted set, graph, transformer or messages"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\n" GOOD_TARGET
      "model: {kind: set, beside: [set], neighbours: 2}\n",
-     "spec.yaml:4: neighbours are for a graph, and this is a set"},
+     "spec.yaml:4: neighbours are for a graph or messages, and this is a set"},
     {HIDE "pretrain: {noise: 1}\n",
      "spec.yaml:4: pretrain has no mask; wanted a share of the points"},
     {HIDE "pretrain: {mask: 0.5}\n" GOOD_TARGET,
@@ -86,9 +86,13 @@ static const Bad bad[] = {
      "4}\n"
      "edges: {name: e}\n" GOOD_TARGET,
      "spec.yaml:3: groups take the place of points, and edges are given; wanted one of both"},
-    {GOOD "edges: {name: e}\n",
-     "spec.yaml:4: edges are for a graph without neighbours, and this is a reln; wanted model: "
-     "{kind: graph}"},
+    {GOOD "edges: {name: e}\n", "spec.yaml:4: edges are for a graph or messages without "
+                                "neighbours, and this is a reln; wanted "
+                                "model: {kind: graph}"},
+    {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\n" GOOD_TARGET
+     "edges: {name: e}\nmodel: {kind: messages, neighbours: 3}\n",
+     "spec.yaml:4: edges are for a graph or messages without neighbours, and this is a messages "
+     "with neighbours; wanted model: {kind: graph}"},
     {GOOD "edges: {name: e}\nmodel: {kind: graph}\n",
      "spec.yaml:4: edges are between points, and no input is a set; wanted points: true for an "
      "input"},
@@ -116,9 +120,8 @@ static const Bad bad[] = {
      "spec.yaml:4: input v is of edges and has a value; wanted one of them"},
     {"symmetry: so:3\ninputs: [{name: v, as: vector, points: true}]\nedges: {name: e}\n"
      "model: {kind: set}\ntarget: {name: y, as: vector, edges: true}\n",
-     "spec.yaml:3: edges are for a graph without neighbours, and this is a set; wanted model: "
-     "{kind: "
-     "graph}"},
+     "spec.yaml:3: edges are for a graph or messages without neighbours, and this is a set; wanted "
+     "model: {kind: graph}"},
     {GOOD "edges: {name: e, mask: m, offsets: k}\nmodel: {kind: graph}\n",
      "spec.yaml:4: edges have offsets and a mask; wanted one of them"},
     {GOOD "edges: {name: e, mask: m, count: k}\nmodel: {kind: graph}\n",
