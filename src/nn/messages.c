@@ -136,13 +136,34 @@ static RelnNode *affine(RelnGraph *g, RelnNode *x, RelnNode *w, RelnNode *b)
     return reln_add(g, reln_mix(g, x, w), b);
 }
 
+/* Returns the number of other rows of the sample, if each row has a pair with all of them; NULL for other pairs. */
+static RelnNode *count_others(const Messages *m)
+{
+    RelnGraph *g = m->net->graph;
+    RelnDomain first, second;
+    RelnNode *n;
+    bool self;
+
+    if (m->weights || m->options->other ||
+        !reln_domain_pairs(g, m->pairs, &first, &second, &self) || first != second)
+        return NULL;
+    n = reln_spread(g, reln_reduce_count(g, first, RELN_SAMPLES), first);
+    return self ? n : reln_shift(g, n, 1.0, -1.0);
+}
+
 static bool count_pairs(const Messages *m, Degrees *out)
 {
-    RelnGraph *g = m->net->graph, *body = reln_fn_begin(g, "degrees");
-    RelnNode *one = reln_expand_domain(g, reln_scalar(g, 1.0), m->rows);
-    RelnNode *weight = m->weights ? pair_weight(body, m) : at_first(body, m, one), *sums[2];
-    RelnNode *second = m->options->other ? m->options->other : reln_pair_second(body, m->pairs);
+    RelnGraph *g = m->net->graph, *body;
+    RelnNode *one, *weight, *second, *sums[2], *others = count_others(m);
 
+    if (others) {
+        *out = (Degrees){others, others};
+        return true;
+    }
+    body = reln_fn_begin(g, "degrees");
+    one = reln_expand_domain(g, reln_scalar(g, 1.0), m->rows);
+    weight = m->weights ? pair_weight(body, m) : at_first(body, m, one);
+    second = m->options->other ? m->options->other : reln_pair_second(body, m->pairs);
     sums[0] = reln_reduce(body, weight, m->rows);
     sums[1] = reln_scatter_add(body, weight, second, m->rows);
     if (!body || !reln_call(g, reln_fn_end(body, 2, sums), 0, NULL, sums))
