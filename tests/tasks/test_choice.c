@@ -1,6 +1,8 @@
 /* Tests which weights a run keeps: those of the best evaluation on validation data, where the order on test
  * data is different; the column "chosen on test" has the best on test data. With a constant rate, a run of k
  * steps is the beginning of a longer one, so runs of 1, 2, ... steps give the weights of every evaluation. */
+#include <math.h>
+
 #include "io/keys.h"
 #include "tasks/kept.h"
 #include "tasks/platonic/platonic.h"
@@ -245,9 +247,41 @@ static void platonic_keeps_the_best_weights_by_validation(void **state)
     see_choice(&s, score_platonic, /*published=*/2, true, 0);
 }
 
+/* Uses the first seed of data for which several evaluations have the fewest errors, and not the first of them the lowest
+ * entropy. */
+static void platonic_breaks_ties_by_the_entropy(void **state)
+{
+    static const PlatonicModel model = {.kind = PLATONIC_MLP,
+                                        .width = WIDTH,
+                                        .hidden = 2,
+                                        .activation = RELN_ACT_RELU,
+                                        .rate = 0.1};
+    static Course c;
+    static Small s;
+    bool tie = false;
+
+    (void)state;
+    small_init(&s, "platonic", &model);
+    set_field(&s, "samples", SAMPLES);
+    for (int seed = 0; seed < 2 * SEEDS && !tie; seed++) {
+        double errors[STEPS];
+        int best;
+
+        course_run(&c, &s, 100 + seed, score_platonic);
+        best = lowest(c.validation);
+        for (int i = 0; i < STEPS; i++)
+            errors[i] = floor(SAMPLES * c.validation[i]);
+        tie = lowest(errors) != best;
+        assert_true(same_weights(&c.whole, &c.step[best]));
+        course_clear(&c);
+    }
+    assert_true(tie);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(platonic_breaks_ties_by_the_entropy),
         cmocka_unit_test(sp4_keeps_the_best_weights_by_validation),
         cmocka_unit_test(platonic_keeps_the_best_weights_by_validation),
     };
