@@ -174,15 +174,22 @@ compare chains
 
 # ---- losses, optimisers, schedules -----------------------------------------------------------------------------------
 
-rows() { # rows SETTING ...: the evaluations of a short run
+rows_of() { # rows_of SPEC DATA SETTING ...: the evaluations of a short run
+    spec=$1
+    data=$2
+    shift 2
     told=$*
     n=$#
     for setting in "$@"; do set -- "$@" --set "$setting"; done
     shift "$n"
     rm -rf rows-of
-    run 0 fit numbers.yaml pairs.npz --out rows-of --threads 1 --kernels reference --quiet --no-check --set train.epochs=3 "$@"
+    run 0 fit "$spec" "$data" --out rows-of --threads 1 --kernels reference --quiet --no-check --set train.epochs=3 "$@"
     echo "+++ $told" >>transcript
     awk -F , -v OFS=, 'NR > 1 { $6 = "..." } 1' rows-of/metrics.csv | plain >>transcript
+}
+
+rows() {
+    rows_of numbers.yaml pairs.npz "$@"
 }
 
 rows train.loss=mae
@@ -203,6 +210,18 @@ rows model.depth=2 model.leak=0.1 model.form=trace
 rows target.normalise=false
 rows train.seed=5
 compare settings
+
+clouds() {
+    rows_of clouds.yaml clouds.npz "$@"
+}
+
+clouds model.kind=messages
+clouds model.kind=messages 'model.beside=[set]' model.depth=2
+clouds model.kind=graph model.neighbours=3 model.sums=2
+clouds model.kind=transformer model.width=8 model.heads=2
+clouds model.kind=set model.groups=4 model.members=3
+clouds model.kind=messages model.groups=4 model.members=3 model.dropout=0
+compare kinds
 
 # ---- many runs -------------------------------------------------------------------------------------------------------
 

@@ -131,6 +131,37 @@ static void rows_that_do_not_fit_are_refused_with_their_shapes(void **state)
                    RELN_ERR_SHAPE, "wanted the same R and K");
 }
 
+/* z_k = x y_p(k) for a cycle p, and z_k = x y_k: only the second is a product of numbers. */
+static void a_number_times_coordinates_in_another_order_is_no_product(void **state)
+{
+    static const double x[] = {2, 3}, y[] = {1, 10, 100, 4, 5, 6};
+    static const double turned[] = {20, 200, 2, 15, 18, 12}, same[] = {2, 20, 200, 12, 15, 18};
+
+    (void)state;
+    for (int turns = 0; turns < 4; turns++) { /* the number is the first or the second factor */
+        const bool in_order = turns % 2, second = turns / 2;
+        RelnEntry entries[3];
+        RelnTensor3 t = {1, 3, 3, 3, entries};
+        RelnNode *u, *v;
+        Fixture f;
+
+        if (second)
+            t = (RelnTensor3){3, 1, 3, 3, entries};
+        for (int k = 0; k < 3; k++) {
+            const int from = in_order ? k : (k + 1) % 3;
+
+            entries[k] = (RelnEntry){second ? from : 0, second ? 0 : from, k, 1.0};
+        }
+        fixture_init(&f, "so:3", "so:3", RELN_F64);
+        u = numbers(&f, "x", RELN_SAMPLES, (RelnDims){.k = 1});
+        v = numbers(&f, "y", RELN_SAMPLES, (RelnDims){.k = 3});
+        run(&f,
+            reln_contract(f.graph, &t, second ? v : u, second ? u : v,
+                          reln_rep_trivial(f.group, 3)),
+            2, x, y, in_order ? same : turned, 6);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +171,7 @@ int main(void)
         cmocka_unit_test(features_of_the_same_kind_have_no_invariant_gram_under_gl),
         cmocka_unit_test(weights_that_transform_are_refused),
         cmocka_unit_test(rows_that_do_not_fit_are_refused_with_their_shapes),
+        cmocka_unit_test(a_number_times_coordinates_in_another_order_is_no_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

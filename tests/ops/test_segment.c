@@ -71,6 +71,10 @@ static void build(Sets *s, int point_capacity, int edge_capacity)
     reln_output(g, "along", reln_gather(g, v, start));
     reln_output(g, "apart", reln_gather(g, v, ends));
     reln_output(g, "inflow", reln_segment_sum(g, flow, ends, s->points));
+    reln_output(g, "fours",
+                reln_segment_sum(
+                    g, reln_concat(g, 2, (RelnNode *[]){flow, reln_scale(g, flow, 2.0)}, RELN_C),
+                    start, s->points));
     reln_output(g, "degree", reln_scatter_add(g, reln_scalar(g, 1.0), start, s->points));
     /* rows chosen in one phase and used in the next */
     reln_output(g, "later", reln_gather(g, reln_sub(g, v, reln_batch_mean(g, v)), best));
@@ -175,8 +179,8 @@ static void weights(const Sets *s)
 
 static void along_edges(const Sets *s)
 {
-    double along[EDGES * K * C], apart[EDGES * K * C], inflow[POINTS * C] = {0},
-                                                                       degree[POINTS] = {0};
+    double along[EDGES * K * C], apart[EDGES * K * C],
+        inflow[POINTS * C] = {0}, degree[POINTS] = {0}, fours[POINTS * 2 * C] = {0};
     double sum[SAMPLES * C] = {0}, total[EDGES * C];
 
     for (int p = 0; p < POINTS * C; p++)
@@ -189,6 +193,8 @@ static void along_edges(const Sets *s)
             const int to = s->first[e] + s->ends[e * C + c];
 
             inflow[to * C + c] += s->flow[e * C + c];
+            fours[from * 2 * C + c] += s->flow[e * C + c];
+            fours[(from * 2 + 1) * C + c] += 2 * s->flow[e * C + c];
             total[e * C + c] = sum[s->sample_of[from] * C + c];
             for (int k = 0; k < K; k++) {
                 along[(e * K + k) * C + c] = s->v[(from * K + k) * C + c];
@@ -199,6 +205,7 @@ static void along_edges(const Sets *s)
     want(s, "along", along, EDGES, K * C, 0.0);
     want(s, "apart", apart, EDGES, K * C, 0.0);
     want(s, "inflow", inflow, POINTS, C, 0.0);
+    want(s, "fours", fours, POINTS, 2 * C, 0.0);
     want(s, "degree", degree, POINTS, 1, 0.0);
     want(s, "total", total, EDGES, C, 0.0);
 }
