@@ -1,0 +1,122 @@
+/* Tests drafts of SPECs: for each kind of data and each number of samples, the network and its training. Every draft is a SPEC
+ * that can be read. */
+#include <string.h>
+
+#include "kit/survey.h"
+#include "model/model.h"
+#include "model/world.h"
+
+enum { TEXT = 4096 };
+
+typedef enum Data { MOMENTA, CLOUDS, LARGE_CLOUDS, MATRICES, RECORDINGS } Data;
+
+/* Describes arrays of a file, with n samples: inputs of one kind, numbers of points, and a target. */
+static void survey_init(RelnSurvey *s, RelnSurveyArray arrays[3], RelnCtx *ctx, Data data,
+                        ptrdiff_t n)
+{
+    const RelnSurveyArray inputs[] = {
+        [MOMENTA] =
+            {.rank = 3, .dims = {n, 60, 4}, .as = RELN_AS_FOURVECTOR, .points = true, .n = 4},
+        [CLOUDS] = {.rank = 3, .dims = {n, 127, 3}, .as = RELN_AS_VECTOR, .points = true, .n = 3},
+        [LARGE_CLOUDS] =
+            {.rank = 3, .dims = {n, 128, 3}, .as = RELN_AS_VECTOR, .points = true, .n = 3},
+        [MATRICES] = {.rank = 3, .dims = {n, 3, 3}, .as = RELN_AS_MATRIX, .n = 3},
+        [RECORDINGS] = {.rank = 2, .dims = {n, 3}, .as = RELN_AS_VECTOR, .n = 3},
+    };
+    const bool sets = inputs[data].points;
+
+    arrays[0] = inputs[data];
+    arrays[0].name = "x";
+    arrays[0].role = RELN_ROLE_INPUT;
+    arrays[1] = (RelnSurveyArray){.name = sets ? "count" : "t",
+                                  .rank = 1,
+                                  .dims = {n},
+                                  .role = sets                 ? RELN_ROLE_COUNT
+                                          : data == RECORDINGS ? RELN_ROLE_TIME
+                                                               : RELN_ROLE_NUMBER};
+    arrays[2] = (RelnSurveyArray){.name = "y",
+                                  .rank = data == RECORDINGS ? 2 : 1,
+                                  .dims = {n, 3},
+                                  .role = RELN_ROLE_TARGET,
+                                  .classes = sets ? 2 : 0,
+                                  .as = data == RECORDINGS ? RELN_AS_VECTOR : RELN_AS_SCALAR,
+                                  .n = data == RECORDINGS ? 3 : 0};
+    *s = (RelnSurvey){.ctx = ctx,
+                      .path = "file.npz",
+                      .n_arrays = 3,
+                      .arrays = arrays,
+                      .n_samples = n,
+                      .time = data == RECORDINGS ? 1 : -1,
+                      .longest_step = 0.1,
+                      .median_step = 0.1};
+}
+
+typedef struct Case {
+    Data data;
+    ptrdiff_t n;
+    const char *model, *train;
+} Case;
+
+#define MESSAGES                                                                                   \
+    "model: {kind: messages, beside: [set], width: 32, depth: 3, dropout: 0.2, head: "             \
+    "{activation: relu}}\n"
+#define OF_MESSAGES(epochs)                                                                        \
+    "train: {epochs: " epochs ", batch: 32, lr: 1e-3, optimizer: adamw, decay: 0.1, schedule: "    \
+    "cosine, average: 0.99, validation: 0}\n"
+#define OF_SETS(epochs, batch, lr, decay)                                                          \
+    "train: {epochs: " epochs ", batch: " batch ", lr: " lr ", optimizer: adamw, decay: " decay    \
+    ", schedule: cosine, average: 0.99, validation: 0.15}\n"
+#define GROUPED "model: {kind: set, groups: 32, width: 48, dropout: 0.1}\n"
+#define OF_OTHERS(epochs, batch)                                                                   \
+    "train: {epochs: " epochs ", batch: " batch ", lr: 3e-3, schedule: cosine, validation: 0.2}\n"
+
+static const Case cases[] = {
+    {MOMENTA, 50, MESSAGES, OF_MESSAGES("20")},
+    {MOMENTA, 5000, MESSAGES, OF_MESSAGES("20")},
+    {MOMENTA, 5001, MESSAGES, OF_MESSAGES("8")},
+    {MOMENTA, 20000, MESSAGES, OF_MESSAGES("8")},
+    {MOMENTA, 20001, MESSAGES, OF_MESSAGES("3")},
+    {CLOUDS, 99, "model: {kind: set}\n", OF_SETS("20", "5", "1e-3", "0.1")},
+    {CLOUDS, 100, "model: {kind: set}\n", OF_SETS("20", "20", "1e-3", "0.1")},
+    {CLOUDS, 1000, "model: {kind: set}\n", OF_SETS("20", "50", "1e-3", "0.1")},
+    {CLOUDS, 20001, "model: {kind: set}\n", OF_SETS("5", "50", "1e-3", "0.1")},
+    {LARGE_CLOUDS, 999, GROUPED, OF_SETS("30", "20", "2e-3", "0.05")},
+    {LARGE_CLOUDS, 20000, GROUPED, OF_SETS("30", "50", "2e-3", "0.05")},
+    {LARGE_CLOUDS, 20001, GROUPED, OF_SETS("7", "50", "2e-3", "0.05")},
+    {MATRICES, 99, "model: {width: 16, depth: 2}\n", OF_OTHERS("20", "5")},
+    {MATRICES, 20001, "model: {width: 16, depth: 2}\n", OF_OTHERS("5", "50")},
+    {RECORDINGS, 20000, "model: {kind: sequence, width: 16, depth: 2}\n", OF_OTHERS("20", "50")},
+};
+
+static void drafts_suit_the_data(void **state)
+{
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        RelnSurveyArray arrays[3];
+        RelnSurvey survey;
+        RelnSpec spec;
+        char text[TEXT];
+        size_t length;
+
+        survey_init(&survey, arrays, ctx, cases[i].data, cases[i].n);
+        assert_ok(ctx, reln_survey_draft(&survey, NULL, text, sizeof text, &length));
+        assert_true(length == strlen(text));
+        if (!strstr(text, cases[i].model) || !strstr(text, cases[i].train))
+            fail_msg("the draft for %td samples is\n%s\nwanted in it\n%s%s", cases[i].n, text,
+                     cases[i].model, cases[i].train);
+        assert_ok(ctx, world_spec(ctx, text, &spec));
+    }
+    reln_ctx_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drafts_suit_the_data),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
