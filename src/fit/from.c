@@ -56,6 +56,28 @@ static void take_scales(const RelnModel *from, RelnModel *to)
     reln_model_set_constants(to, &c);
 }
 
+/* Weights of the first layers belong to inputs by their order: inputs that both runs have must come in the same order. */
+static RelnStatus want_order(const RelnFit *fit, const RelnModel *from)
+{
+    const RelnSpec *then = reln_model_spec(from), *now = reln_model_spec(fit->model);
+    int last = -1, last_input = -1;
+
+    for (int i = 0; i < now->n_inputs; i++)
+        for (int j = 0; j < then->n_inputs; j++) {
+            if (strcmp(now->input[i].name, then->input[j].name) != 0)
+                continue;
+            if (j < last)
+                return reln_fail(fit->ctx, RELN_ERR_ARG,
+                                 "%s: input %s comes before %s, and here behind it; weights are "
+                                 "taken by the order of inputs, wanted the same order",
+                                 fit->options.from, now->input[i].name,
+                                 now->input[last_input].name);
+            last = j;
+            last_input = i;
+        }
+    return RELN_OK;
+}
+
 static RelnStatus take(RelnFit *fit, const RelnModel *from)
 {
     const RelnStore *theirs = reln_model_store(from);
@@ -63,6 +85,7 @@ static RelnStatus take(RelnFit *fit, const RelnModel *from)
     int taken = 0, left = 0;
     const char *first = "";
 
+    RELN_TRY(want_order(fit, from));
     for (int i = 0; i < reln_store_count(ours); i++) {
         const RelnEntryInfo entry = reln_store_entry(ours, i);
 

@@ -257,6 +257,72 @@ static void a_run_begins_with_the_weights_of_another(void **state)
     room_clear(&r);
 }
 
+#define THREE(first, last)                                                                         \
+    "{symmetry: o:3, inputs: [{name: " first ", as: vector, points: true, count: k}, {name: s, "   \
+    "as: scalar, points: true, count: k}, {name: " last                                            \
+    ", as: vector, points: true, count: k}], target: {name: y, as: scalar}, train: {epochs: 1, "   \
+    "batch: 4, validation: 0.25}," MODEL("set", "")
+
+/* Makes a room whose inputs have units: u is 100 times v, and s is far from 0; sets have `points` points. */
+static void room_of_units(Room *r, const char *spec, double unit, int points)
+{
+    double *k;
+
+    room_init(r, spec, N);
+    k = world_array(&r->world, "k", 1, (ptrdiff_t[]){N});
+    for (int i = 0; i < N; i++)
+        k[i] = points;
+    for (int a = 0; a < r->world.n_arrays; a++) {
+        const RelnArray *x = &r->world.arrays[a];
+        const char name = x->name[0];
+
+        for (ptrdiff_t i = 0; i < array_count(x) && strchr("uvs", name); i++)
+            ((double *)x->values)[i] *= unit * (name == 'u' ? 100 : 1);
+        for (ptrdiff_t i = 0; i < array_count(x) && name == 's'; i++)
+            ((double *)x->values)[i] += 10 * unit;
+    }
+    assert_ok(r->world.ctx,
+              reln_npz_save(r->world.ctx, r->data, r->world.n_arrays, r->world.arrays));
+}
+
+/* The weights of a run are for its units and numbers of points, so these are taken with them, input by input. */
+static void units_are_taken_with_the_weights(void **state)
+{
+    const RelnConstants *a, *b;
+    RelnModel *one, *two;
+    Room r, later;
+    int first, n;
+
+    (void)state;
+    room_of_units(&r, THREE("v", "u"), 1, WORLD_POINTS);
+    room_of_units(&later, THREE("v", "u"), 3, 2);
+    assert_ok(r.world.ctx, train(&r, r.run, NULL, NULL, 0));
+    assert_ok(later.world.ctx, train(&later, later.run, r.run, NULL, 0));
+    one = room_load(&r, RELN_DEFAULT);
+    two = room_load(&later, RELN_DEFAULT);
+    a = reln_model_constants(one);
+    b = reln_model_constants(two);
+    assert_true(a->scale[2] > 50 * a->scale[0]);
+    for (int i = 0; i < 3; i++)
+        assert_true(a->scale[i] == b->scale[i]);
+    n = reln_model_columns(one, 1, &first);
+    assert_true(n > 0 && fabs(a->column[first].centre) > 5);
+    for (int i = 0; i < n; i++) {
+        assert_true(a->column[first + i].centre == b->column[first + i].centre);
+        assert_true(a->column[first + i].width == b->column[first + i].width);
+    }
+    assert_true(a->points == WORLD_POINTS && b->points == WORLD_POINTS);
+    reln_model_destroy(one);
+    reln_model_destroy(two);
+    room_clear(&later);
+    /* in another order, weights would be those of other inputs */
+    room_of_units(&later, THREE("u", "v"), 1, WORLD_POINTS);
+    assert_int_equal(train(&later, later.run, r.run, NULL, 0), RELN_ERR_ARG);
+    assert_non_null(strstr(reln_ctx_error(later.world.ctx), "input s comes before u"));
+    room_clear(&later);
+    room_clear(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +331,7 @@ int main(void)
         cmocka_unit_test(bad_counts_are_one_line),
         cmocka_unit_test(other_units_are_noticed),
         cmocka_unit_test(a_run_begins_with_the_weights_of_another),
+        cmocka_unit_test(units_are_taken_with_the_weights),
     };
 
     return cmocka_run_group_tests_name("fit/structured", tests, NULL, NULL);
