@@ -228,7 +228,7 @@ compare kinds
 say sweep numbers.yaml pairs.npz --out sweep --over model.width=4,6 --over train.lr=1e-2,1e-3 --set train.epochs=2 --threads 1 \
     --progress none
 say fit numbers.yaml pairs.npz --out folds --folds 3 --set train.epochs=2 --threads 1 --kernels reference --progress none --no-check
-say sweep numbers.yaml pairs.npz --out halving --over train.lr=1e-4..1e-2 --over model.width=4..8 --random 4 --halving \
+say sweep numbers.yaml pairs.npz --out halving --over train.lr=1e-4..1e-2 --over model.width=4..8 --random 5 --halving \
     --set train.epochs=4 --threads 1 --progress none
 told halving/report.html
 say report numbers quantiles chains --out compared.html
