@@ -53,6 +53,25 @@ static void each_farthest_point_is_the_farthest_from_those_before(void **state)
             assert_true(from_chosen(chosen, j, i) <= from_chosen(chosen, j, chosen[j]));
 }
 
+/* The cloud lies at 10 on one axis after the other, and the point that is far from its mean is not the farthest along it. */
+static void the_first_point_is_far_from_the_mean_wherever_the_cloud_lies(void **state)
+{
+    static const double along[] = {10, 11, 10.2}, across[] = {0, 0, 3};
+
+    (void)state;
+    for (int axis = 0; axis < 3; axis++) {
+        double far[9] = {0};
+        int32_t chosen[1];
+
+        for (int i = 0; i < 3; i++) {
+            far[3 * i + axis] = along[i];
+            far[3 * i + (axis + 1) % 3] = across[i];
+        }
+        reln_points_farthest(3, far, 3, 1, &(RelnGroupRule){0}, room, chosen);
+        assert_int_equal(chosen[0], 2);
+    }
+}
+
 /* Equal distances are decided by the index. */
 static void nearest_points_come_in_order(void **state)
 {
@@ -389,6 +408,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_farthest_point_is_the_farthest_from_those_before),
+        cmocka_unit_test(the_first_point_is_far_from_the_mean_wherever_the_cloud_lies),
         cmocka_unit_test(nearest_points_come_in_order),
         cmocka_unit_test(the_first_of_equally_near_points_are_taken),
         cmocka_unit_test(a_splat_has_the_logarithm_of_its_variances),
