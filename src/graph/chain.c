@@ -192,7 +192,7 @@ static bool find_loops(Draft *d, const RelnNode *x)
     if (c->rank > CHAIN_RANK || (gathers && (c->rank == 1 || c->rank == CHAIN_RANK)))
         return false;
     memcpy(c->extent, extent, sizeof c->extent);
-    c->merged = !gathers;
+    c->merged = !gathers && c->rank > 1;
     for (int i = 0; i < n; i++) {
         memcpy(of[i]->stride, merged[i], sizeof of[i]->stride);
         c->merged = c->merged && merged[i][0] == merged[i][1] * extent[1];
