@@ -145,8 +145,7 @@ static RelnNode *scales(Build *b, SlotId id)
             id == (m->spec.input[i].sequence ? SLOT_V_POINTS : SLOT_V) && m->lift[i].vectors >= 0;
         const int first = vectors ? m->lift[i].vectors : m->lift[i].first;
         const int count = vectors ? m->shapes.input[i].channels : m->lift[i].channels;
-
-        int column;
+        int column = 0;
         const bool columned = !vectors && reln_model_columns(m, i, &column) > 0;
 
         for (int j = 0; (vectors || m->lift[i].slot == id) && j < count; j++)
