@@ -247,8 +247,8 @@ static void platonic_keeps_the_best_weights_by_validation(void **state)
     see_choice(&s, score_platonic, /*published=*/2, true, 0);
 }
 
-/* Uses the first seed of data for which several evaluations have the fewest errors, and not the first of them the lowest
- * entropy. */
+/* The test ends at the first seed of data for which several evaluations have the fewest errors, and the first of these
+ * evaluations does not have the lowest entropy. */
 static void platonic_breaks_ties_by_the_entropy(void **state)
 {
     static const PlatonicModel model = {.kind = PLATONIC_MLP,
