@@ -60,7 +60,7 @@ typedef struct DroneRow {
         bounded; /* ReLUs of matrices add at most a multiple of d, not a cubic; norms divide by a size */
     bool normal;   /* inputs are normalised, see drone_inputs() */
     bool products; /* matrices are multiplied after the first convolution and after every block */
-    char pad[1];
+    bool fit;      /* our network begins with a polynomial, see drone_fit() */
 } DroneRow;
 
 bool drone_learns(const DroneRow *row);
@@ -97,6 +97,18 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model);
  * blocks: second norms with gain 0, and cubic ReLUs near the identity. */
 void drone_begin(RelnStore *store, const DroneModel *model);
 void drone_ours_begin(RelnStore *store, const DroneModel *model);
+
+/* A DroneFit is a polynomial in time of degree 5 that was fitted to the velocities of a window. */
+enum { DRONE_FIT = 6 };
+#define DRONE_FIT_PACE                                                                             \
+    4.0 /* logarithms of its numbers are parameters times this, so that they are learned fast enough */
+typedef struct DroneFit {
+    RelnNode *u; /* (3, nodes): means of the polynomial over the samples of nodes */
+    RelnNode *
+        information; /* (9, 1): the inverse covariance of its mean over the window, up to a factor */
+} DroneFit;
+/* Fits it to velocities v with positive weights w (200, 9, 1); wv (200, 3, 1) are the products of both. */
+DroneFit drone_fit(const RelnNet *net, RelnNode *w, RelnNode *wv, int nodes);
 
 /* The product of features of types a and b (0: scalars, 1: vectors, 2: symmetric traceless matrices) into a third type, times a
  * factor: a b; a.b, a x b, sym-traceless(a b^T); S a, (hat(a) S - S hat(a)) / 2; tr(ST), vee(ST - TS), sym-traceless(ST). */

@@ -1,7 +1,8 @@
-/* ours.c -- our network: a smoother that learns its iteration.
+/* ours.c -- our network: a weighted fit with learned weights, and a smoother that learns its iteration.
  *
  * Given the covariances, the best estimate of a displacement is a sum of the velocities, each times a matrix. A smoother finds
- * it by solving normal equations; this network takes steps towards their solution, u -> u + (G (v - u)) A + u B. Here u are
+ * it by solving normal equations. This network begins with a polynomial in time (polynomial.c), whose few normal equations it
+ * solves, and takes steps from there towards the solution for all nodes, u -> u + (G (v - u)) A + u B. Here u are
  * vectors at the nodes of the window, and G are resolvents (1 + C/c)^-1 of the covariances there: near 1 along axes where a
  * velocity is accurate, and near 0 where it is not. A and B are learned matrices that mix nodes and channels, different in every
  * layer. The network starts as Landweber's iteration with a bell for A, and learns the rest. It is linear in the velocities, so
@@ -110,6 +111,42 @@ static RelnNode *mixed(const RelnNet *net, const char *name, RelnNode *x, RelnNo
     return reln_mix(g, x, reln_reshape(g, m, (RelnDims){.r = from * NODES, .c = to * NODES}));
 }
 
+/* ---- the polynomial at the start ------------------------------------------------------------------------------------ */
+
+/* Logarithms of the factors of resolvents, squares and cubes at the start, for sizes c from small to large. The square of the
+ * first dominates: a measurement with errors of 4 m/s counts about 3,000 times less than one with errors of 0.2 m/s. */
+enum { SIZES = 3, POWERS = 3 };
+static const double factors[POWERS][SIZES] = {{-5, -8, -8}, {0, -8, -8}, {-2, -8, -8}};
+
+/* Weights of samples: sums of powers of resolvents with learned positive factors, (P, 9, 3) -> (P, 9, 1). */
+static RelnNode *weights(const RelnNet *net, RelnNode *m)
+{
+    RelnGraph *g = net->graph;
+    const RelnDims dims = {.r = POWERS * SIZES};
+    RelnNode *square = reln_matmul(g, 3, m, m),
+             *power[] = {m, square, reln_matmul(g, 3, square, m)};
+    RelnNode *logs = reln_param(g, "fit.w", dims, (RelnInit){RELN_INIT_CONSTANT, 0});
+
+    logs = reln_add(g, reln_scale(g, logs, DRONE_FIT_PACE), reln_const(g, dims, NULL, factors[0]));
+    return reln_mix(g, reln_concat(g, POWERS, power, RELN_C), reln_exp(g, logs));
+}
+
+/* Fits a polynomial to the measurements of all sensors. */
+static DroneFit fitted(const RelnNet *net, RelnNode *m, RelnNode *v, int sensors)
+{
+    RelnGraph *g = net->graph;
+    RelnNode *w = NULL, *wv = NULL;
+
+    for (int s = 0; s < sensors; s++) {
+        RelnNode *own = weights(net, reln_slice(g, m, RELN_C, s * SIZES, SIZES));
+        RelnNode *pulled = drone_apply(net, own, reln_slice(g, v, RELN_C, s, 1));
+
+        w = w ? reln_add(g, w, own) : own;
+        wv = wv ? reln_add(g, wv, pulled) : pulled;
+    }
+    return drone_fit(net, w, wv, NODES);
+}
+
 /* ---- layers ----------------------------------------------------------------------------------------------------------- */
 
 #define FIRST_LOG -3.2 /* variances begin as (0.2 m)^2 */
@@ -139,9 +176,9 @@ static RelnNode *weighed(const RelnNet *net, RelnNode *m, RelnNode *v, int senso
     return reln_concat(g, sensors, part, RELN_C);
 }
 
-/* Computes the logarithm of the covariance: a symmetric matrix, linear in the resolvents and in products of
- * two of them. */
-static RelnNode *log_covariance(const RelnNet *net, RelnNode *m, int width)
+/* Computes the logarithm of the covariance: a symmetric matrix, linear in the resolvents, in products of two of them, and in the
+ * logarithm of the fit's information. */
+static RelnNode *log_covariance(const RelnNet *net, RelnNode *m, RelnNode *information, int width)
 {
     RelnGraph *g = net->graph;
     RelnNode *a = reln_nn_linear(net, "cov.a", m, width),
@@ -150,6 +187,11 @@ static RelnNode *log_covariance(const RelnNet *net, RelnNode *m, int width)
                            from_zero(net, "cov.P", reln_matmul(g, 3, a, b), 1));
 
     x = reln_add(g, x, identity(net, "cov.one"));
+    if (information)
+        x = reln_add(g, x,
+                     reln_mul(g, reln_symlog(g, information),
+                              reln_param(g, "cov.fit", (RelnDims){.c = 1},
+                                         (RelnInit){RELN_INIT_CONSTANT, -1})));
     return reln_scale(g, reln_add(g, x, reln_transpose_matrix(g, x)), 0.5);
 }
 
@@ -161,6 +203,14 @@ static RelnNode *repeated(RelnGraph *g, RelnNode *x, int times)
     for (int i = 0; i < times; i++)
         part[i] = x;
     return reln_concat(g, times, part, RELN_C);
+}
+
+/* Puts the nodes of u into the first of `width` channels; the others are 0. */
+static RelnNode *first_of(RelnGraph *g, RelnNode *u, int width)
+{
+    RelnNode *part[] = {u, width > 1 ? reln_scale(g, repeated(g, u, width - 1), 0) : NULL};
+
+    return reln_concat(g, width > 1 ? 2 : 1, part, RELN_C);
 }
 
 /* Returns the vertical vector, which all rotations about the vertical keep, at every node. */
@@ -186,14 +236,19 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model)
     RelnNode *m = reln_input(g, "m", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 9, .c = n_m},
                              matrix, RELN_DEFAULT);
     RelnNode *at = nodes_of(g, m), *basis = bases(g), *u = NULL, *seen, *pulled, *last[2];
+    DroneFit fit = {0};
     char name[NAME];
 
     if (!row->normal)
         v = reln_scale(g, v, TENTH);
     seen = nodes_of(g, v);
     pulled = nodes_of(g, weighed(net, m, v, model->sensors));
+    if (row->fit) {
+        fit = fitted(net, m, v, model->sensors);
+        u = first_of(g, fit.u, row->width);
+    }
     for (int i = 0; i < row->layers; i++) {
-        RelnNode *now = i > 0 ? reln_slice(g, u, RELN_C, 0, NODES) : NULL, *from[2];
+        RelnNode *now = u ? reln_slice(g, u, RELN_C, 0, NODES) : NULL, *from[2];
         int n = 0;
 
         from[n++] = now ? reln_sub(g, pulled, drone_apply(net, at, repeated(g, now, n_m))) : pulled;
@@ -210,7 +265,9 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model)
     last[0] = u;
     last[1] = seen;
     u = from_zero(net, "out.W", reln_concat(g, 2, last, RELN_C), 1);
-    return row->covariance ? reln_concat_k(g, u, log_covariance(net, at, row->prep)) : u;
+    return row->covariance
+               ? reln_concat_k(g, u, log_covariance(net, at, fit.information, row->prep))
+               : u;
 }
 
 /* ---- starting values ---------------------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ enum { WINDOW, ATE, MEAN, PERCENT, RTE2, RTE20, ATE_R2, ATE_R3, TURNED, SYMMETRY
         __VA_ARGS__)
 #define OURS(...)                                                                                  \
     ROW_OF(1e-2, .arch = DRONE_OURS, .input = DRONE_IN_RESOLVENTS, .width = 3, .prep = 16,         \
-           .layers = 8, .residual = true, .normal = true, __VA_ARGS__)
+           .layers = 8, .residual = true, .normal = true, .fit = true, __VA_ARGS__)
 
 /* The paper's numbers are in the column of its evaluation (R3). Its data are not published, so flights, noise
  * and evaluation differ from ours (README.md). */
@@ -141,7 +141,7 @@ static const TaskModel models[] = {
      .from = TASK_FULL,
      .settings = CHAIN(DRONE_SE3T, .width = 16, .last = 4, .reach = 16)},
     {.name = "best",
-     .label = "learned smoother, resolvents of C (ours)",
+     .label = "learned fit and smoother, resolvents of C (ours)",
      .settings = OURS(.covariance = true)},
     {.name = "best-gravity",
      .label = "ours, about gravity only",
@@ -181,7 +181,7 @@ static const Key row_keys[] = {
     TASK_FIELD(DroneRow, second, .kind = KEY_WHOLE, .before = "0"),
     TASK_FIELD(DroneRow, third, .kind = KEY_WHOLE, .before = "0"),
     TASK_FIELD(DroneRow, shrink, .kind = KEY_WHOLE, .before = "0"),
-    TASK_PAD(DroneRow, pad),
+    TASK_FIELD(DroneRow, fit, .kind = KEY_FLAG, .before = "false"),
 };
 
 /* ---- scales and options ------------------------------------------------------------------------------------------ */
