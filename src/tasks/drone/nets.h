@@ -107,7 +107,8 @@ typedef struct DroneFit {
     RelnNode *
         information; /* (9, 1): the inverse covariance of its mean over the window, up to a factor */
 } DroneFit;
-/* Fits it to velocities v with positive weights w (200, 9, 1); wv (200, 3, 1) are the products of both. */
+/* Fits it to velocities v with positive weights w (200, 9, 1); wv (200, 3, 1) are the products of both. All are in double
+ * precision. */
 DroneFit drone_fit(const RelnNet *net, RelnNode *w, RelnNode *wv, int nodes);
 
 /* The product of features of types a and b (0: scalars, 1: vectors, 2: symmetric traceless matrices) into a third type, times a

@@ -128,7 +128,8 @@ static RelnNode *weights(const RelnNet *net, RelnNode *m)
     RelnNode *logs = reln_param(g, "fit.w", dims, (RelnInit){RELN_INIT_CONSTANT, 0});
 
     logs = reln_add(g, reln_scale(g, logs, DRONE_FIT_PACE), reln_const(g, dims, NULL, factors[0]));
-    return reln_mix(g, reln_concat(g, POWERS, power, RELN_C), reln_exp(g, logs));
+    return reln_mix(g, reln_concat(g, POWERS, power, RELN_C),
+                    reln_cast(g, reln_exp(g, logs), RELN_F64));
 }
 
 /* Fits a polynomial to the measurements of all sensors. */
@@ -189,7 +190,7 @@ static RelnNode *log_covariance(const RelnNet *net, RelnNode *m, RelnNode *infor
     x = reln_add(g, x, identity(net, "cov.one"));
     if (information)
         x = reln_add(g, x,
-                     reln_mul(g, reln_symlog(g, information),
+                     reln_mul(g, reln_cast(g, reln_symlog(g, information), RELN_DEFAULT),
                               reln_param(g, "cov.fit", (RelnDims){.c = 1},
                                          (RelnInit){RELN_INIT_CONSTANT, -1})));
     return reln_scale(g, reln_add(g, x, reln_transpose_matrix(g, x)), 0.5);
@@ -230,23 +231,27 @@ RelnNode *drone_ours(const RelnNet *net, const DroneModel *model)
     const RelnRep *vector = reln_rep_vector(reln_graph_group(g)),
                   *matrix = reln_rep_matrix(reln_graph_group(g));
     const int n_m = drone_size_m(row->input, model->sensors) / (9 * DRONE_WINDOW);
+    const RelnDtype dtype = row->fit ? RELN_F64 : RELN_DEFAULT; /* as drone_fit() needs it */
     RelnNode *v =
         reln_input(g, "v", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 3, .c = model->sensors},
-                   vector, RELN_DEFAULT);
+                   vector, dtype);
     RelnNode *m = reln_input(g, "m", RELN_SAMPLES, (RelnDims){.p = DRONE_WINDOW, .k = 9, .c = n_m},
-                             matrix, RELN_DEFAULT);
-    RelnNode *at = nodes_of(g, m), *basis = bases(g), *u = NULL, *seen, *pulled, *last[2];
+                             matrix, dtype);
+    RelnNode *at, *basis = bases(g), *u = NULL, *seen, *pulled, *last[2];
     DroneFit fit = {0};
     char name[NAME];
 
     if (!row->normal)
         v = reln_scale(g, v, TENTH);
-    seen = nodes_of(g, v);
-    pulled = nodes_of(g, weighed(net, m, v, model->sensors));
     if (row->fit) {
         fit = fitted(net, m, v, model->sensors);
-        u = first_of(g, fit.u, row->width);
+        u = first_of(g, reln_cast(g, fit.u, RELN_DEFAULT), row->width);
+        v = reln_cast(g, v, RELN_DEFAULT);
+        m = reln_cast(g, m, RELN_DEFAULT);
     }
+    at = nodes_of(g, m);
+    seen = nodes_of(g, v);
+    pulled = nodes_of(g, weighed(net, m, v, model->sensors));
     for (int i = 0; i < row->layers; i++) {
         RelnNode *now = u ? reln_slice(g, u, RELN_C, 0, NODES) : NULL, *from[2];
         int n = 0;

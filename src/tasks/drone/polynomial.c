@@ -25,6 +25,12 @@ static void at_sample(int i, double *p)
     legendre(DRONE_FIT, 2.0 * i / (DRONE_WINDOW - 1) - 1, p);
 }
 
+/* Small weights are sums of much larger numbers, so the fit is computed in double precision in every network. */
+static RelnNode *wide(RelnGraph *g, RelnNode *x)
+{
+    return reln_cast(g, x, RELN_F64);
+}
+
 /* The mean over samples of x p_i, or of x p_i p_j: (P, K, 1) -> (K, 6) or (K, 36). */
 static RelnNode *moments(RelnGraph *g, RelnNode *x, bool pairs)
 {
@@ -38,7 +44,7 @@ static RelnNode *moments(RelnGraph *g, RelnNode *x, bool pairs)
             table[t * n + i] = (pairs ? p[i / DRONE_FIT] * p[i % DRONE_FIT] : p[i]) / DRONE_WINDOW;
     }
     return reln_mix(g, reln_swap_axes(g, x, RELN_P, RELN_C),
-                    reln_const(g, (RelnDims){.r = DRONE_WINDOW, .c = n}, NULL, table));
+                    wide(g, reln_const(g, (RelnDims){.r = DRONE_WINDOW, .c = n}, NULL, table)));
 }
 
 /* The numbers r_k times the identity, at the places (k, k) of 36 channels. */
@@ -59,8 +65,9 @@ static RelnNode *ridge(const RelnNet *net)
     r = reln_mix(
         g, r,
         reln_const(g, (RelnDims){.r = DRONE_FIT, .c = DRONE_FIT * DRONE_FIT}, NULL, place[0]));
-    return reln_mul(g, r,
-                    reln_const(g, (RelnDims){.k = 9}, reln_rep_matrix(reln_graph_group(g)), one));
+    r = reln_mul(g, r,
+                 reln_const(g, (RelnDims){.k = 9}, reln_rep_matrix(reln_graph_group(g)), one));
+    return wide(g, r);
 }
 
 /* Moves groups of `each` channels to the axis P: (K, n each) -> (n, K, each). */
@@ -104,7 +111,7 @@ static RelnNode *at_nodes(RelnGraph *g, int nodes)
         for (int k = 0; k < DRONE_FIT; k++)
             table[k * nodes + t / each] += p[k] / each;
     }
-    return reln_const(g, (RelnDims){.r = DRONE_FIT, .c = nodes}, NULL, table);
+    return wide(g, reln_const(g, (RelnDims){.r = DRONE_FIT, .c = nodes}, NULL, table));
 }
 
 DroneFit drone_fit(const RelnNet *net, RelnNode *w, RelnNode *wv, int nodes)
