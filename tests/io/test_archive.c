@@ -64,6 +64,7 @@ typedef struct Entry {
     uint64_t claimed; /* unpacked size, when not 0 */
     uint32_t crc_error;
     uint64_t shift; /* of its place */
+    int more;       /* bytes behind the end of its stream; below 0: so many are missing */
     size_t packed, at;
 } Entry;
 
@@ -94,6 +95,11 @@ static void put_local(Bytes *zip, Entry *e)
     put(zip, e->name, strlen(e->name));
     put(zip, "extra", 5);
     put(zip, e->deflated ? packed : e->content.data, e->packed);
+    if (e->more > 0)
+        put_number(zip, 0, e->more);
+    else
+        zip->n -= (size_t)-e->more;
+    e->packed = (size_t)((ptrdiff_t)e->packed + e->more);
 }
 
 static void put_central(Bytes *zip, const Entry *e)
@@ -493,6 +499,10 @@ static void damaged_and_foreign_entries_are_refused_with_the_reason(void **state
     assert_refused(f, &e, false, "an entry is not inside");
     e = good, e.name = "\xff.npy";
     assert_refused(f, &e, false, "an entry's name is not UTF-8");
+    e = good, e.more = 1;
+    assert_refused(f, &e, false, "entry 'X.npy' has bytes behind its end");
+    e = good, e.more = -1;
+    assert_refused(f, &e, false, "entry 'X.npy' cannot be unpacked");
     e = good, e.deflated = false, e.claimed = 5;
     assert_refused(f, &e, false, "a stored entry has two lengths");
     e = (Entry){.name = "X.npy"};
@@ -535,6 +545,44 @@ static void archives_of_several_disks_are_refused(void **state)
         assert_non_null(strstr(reln_ctx_error(f->ctx), "several disks"));
         unlink(path);
     }
+}
+
+/* Each header of the directory says where its entry's name ends, and on which disk the entry is. */
+static void damaged_directories_are_refused_with_the_reason(void **state)
+{
+    enum { DISK = 34, NAME = 46 };
+    static const struct {
+        size_t at; /* in the header */
+        unsigned char byte;
+        RelnStatus status;
+        const char *says;
+    } cases[] = {
+        {DISK, 1, RELN_ERR_UNSUPPORTED, "a.npz: .npz with several disks"},
+        {DISK + 1, 1, RELN_ERR_UNSUPPORTED, "a.npz: .npz with several disks"},
+        {NAME + 1, 0, RELN_ERR_FORMAT,
+         "a.npz: damaged .npz: an entry's name or extra field is broken"},
+        {0, 'Q', RELN_ERR_FORMAT, "a.npz: damaged .npz: its directory ends early"},
+        {NAME - 14, 1, RELN_ERR_FORMAT, "a.npz: damaged .npz: its directory ends early"},
+    };
+    static const double numbers[4] = {1, 2, 3, 4};
+    Entry entry = {.name = "X.npy"};
+    Folder *f = *state;
+
+    put_npy(&entry.content, "<f8", false, "(4,)", numbers, sizeof numbers);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        Bytes zip = zip_of(&entry, 1, false);
+        RelnArchive *a = NULL;
+        size_t header = 0;
+
+        while (memcmp(zip.data + header, "PK\1\2", 4) != 0)
+            header++;
+        zip.data[header + cases[i].at] = cases[i].byte;
+        assert_int_equal(reln_archive_open(f->ctx, write_bytes(f, "a.npz", &zip), &a),
+                         cases[i].status);
+        if (!strstr(reln_ctx_error(f->ctx), cases[i].says))
+            fail_msg("'%s' is not about '%s'", reln_ctx_error(f->ctx), cases[i].says);
+    }
+    unlink(path_in(f, "a.npz"));
 }
 
 /* The damage is far from the header: it is noticed before the first row is returned, not when the archive is
@@ -938,6 +986,7 @@ int main(void)
         TEST(rows_beyond_four_gib_are_read),
         TEST(damaged_and_foreign_entries_are_refused_with_the_reason),
         TEST(archives_of_several_disks_are_refused),
+        TEST(damaged_directories_are_refused_with_the_reason),
         TEST(a_changed_byte_of_a_stored_entry_is_found_before_its_rows_are_given),
         TEST(entries_that_overlap_or_share_a_name_are_refused),
         TEST(every_cut_of_an_archive_is_refused),

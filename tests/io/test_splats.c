@@ -198,14 +198,27 @@ static void bad_ply_files_are_refused_with_a_line(void **state)
     static const struct {
         const char *old, *new, *says;
     } wrongs[] = {
-        {"ply\n", "plx\n", "wanted `ply`"},
-        {"1.0", "2.0", "version 1.0"},
-        {"vertex 3", "vertex 9", "do not fit"},
-        {"float opacity", "float opacite", "no property `opacity`"},
-        {"float x", "flott x", "number type"},
-        {"float y", "float x", "each once"},
-        {"element vertex 3", "element vertey 3", "without a `vertex` element"},
-        {"end_header", "fin_header", "wanted format"},
+        {"ply\n", "plx\n", "it: header line 'plx'; wanted `ply`"},
+        {"1.0", "2.0",
+         "it: header line 'format binary_little_end...'; wanted one of ascii, "
+         "binary_little_endian and binary_big_endian, version 1.0, once"},
+        {"comment made here", "format ascii 1.0 ", "version 1.0, once"},
+        {"vertex 3", "vertex 9",
+         "it: 9 splats of at least 72 bytes do not fit the 216 bytes that follow"},
+        {"vertex 3", "vertex x",
+         "it: header line 'element vertex x'; wanted an element, once, with its number of items"},
+        {"element face 0", "element vertex", "wanted an element, once, with its number of items"},
+        {"float opacity", "float opacite", "it: no property `opacity`; wanted those of"},
+        {"float x", "flott x",
+         "it: header line 'property flott x'; wanted a property of a known number type"},
+        {"float y", "float x",
+         "it: header line 'property float x'; wanted at most 512 properties, each once"},
+        {"float nx", "list  nx", "it: the element `vertex` has a list; wanted numbers"},
+        {"element vertex 3", "element vertey 3", "it: header without a `vertex` element"},
+        {"format binary_little_endian 1.0", "comment binary_little_endian 1.",
+         "it: header without a format"},
+        {"end_header", "fin_header",
+         "it: header line 'fin_header'; wanted format, element, property, comment or end_header"},
     };
     RelnCtx *ctx = context();
     static uint8_t bytes[ROOM];
@@ -219,6 +232,58 @@ static void bad_ply_files_are_refused_with_a_line(void **state)
     }
     for (size_t n = write_ply("binary_little_endian", "", bytes), cut = 0; cut < n; cut += 13)
         refuse(ctx, bytes, cut, "it: ");
+    reln_ctx_destroy(ctx);
+}
+
+/* Writes one splat whose vertices have so many properties, in a header of so many lines after the first. */
+static size_t write_wide(int properties, int lines, uint8_t *out)
+{
+    size_t n = (size_t)sprintf((char *)out, "ply\nformat binary_little_endian 1.0\n"
+                                            "element vertex 1\n");
+
+    for (int i = 0; i < properties; i++)
+        n += i < NAMES ? (size_t)sprintf((char *)out + n, "property float %s\n", names[i])
+                       : (size_t)sprintf((char *)out + n, "property float more_%d\n", i);
+    for (int i = 3 + properties; i < lines; i++)
+        n += (size_t)sprintf((char *)out + n, "comment\n");
+    n += (size_t)sprintf((char *)out + n, "end_header\n");
+    for (int i = 0; i < properties; i++)
+        n += put(out + n, i < NAMES ? (float)stored(0, i) : 1, false);
+    return n;
+}
+
+/* A header is kept in memory of a fixed size. */
+static void headers_are_read_up_to_their_limits(void **state)
+{
+    static const struct {
+        int properties, lines;
+        const char *says;
+    } cases[] = {
+        {512, 0, NULL},
+        {513, 0, "it: header line 'property float more_512'; wanted at most 512 properties"},
+        {NAMES, 4096, NULL},
+        {NAMES, 4097, "it: a header of more than 4096 lines"},
+    };
+    RelnCtx *ctx = context();
+    static uint8_t bytes[65536];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const size_t n = write_wide(cases[i].properties, cases[i].lines, bytes);
+        RelnSplatFile *file = NULL;
+        double row[RELN_SPLAT];
+        ptrdiff_t got;
+
+        if (cases[i].says) {
+            refuse(ctx, bytes, n, cases[i].says);
+            continue;
+        }
+        assert_ok(ctx, reln_ply_parse(ctx, bytes, n, "it", &file));
+        assert_ok(ctx, reln_splats_read(file, 1, row, &got));
+        assert_int_equal(got, 1);
+        expect(row, 0);
+        reln_splats_close(file);
+    }
     reln_ctx_destroy(ctx);
 }
 
@@ -315,20 +380,35 @@ static void meshes_without_triangles_are_read(void **state)
     reln_ctx_destroy(ctx);
 }
 
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool ends(const char *text, const char *with)
+{
+    return strlen(text) >= strlen(with) && strcmp(text + strlen(text) - strlen(with), with) == 0;
+}
+
 static void bad_meshes_are_refused_with_a_line(void **state)
 {
-    static const char *const files[] = {
-        "",
-        "off\n1 0 0\n0 0 0\n",
-        "OFF\n1000 0 0\n0 0 0\n",
-        "OFF\n1 1000 0\n0 0 0\n",
-        "OFF\n-1 0 0",
-        "OFF\n1.5 0 0",
-        "OFF\n1 1 0\n0 0 0\n3 0 0 1\n",
-        "OFF\n1 1 0\n0 0\n",
-        "OFF\n1 1 0\n0 0 1e999\n3 0 0 0\n",
-        "OFF\n1 1 0\n0 0 0\n99 0 0 0\n",
-        "OFF\n0 1 0\n3 0 0 0\n",
+    static const struct {
+        const char *text, *at, *wanted;
+    } files[] = {
+        {"", "it: byte 0: \'", "\'; wanted the word OFF"},
+        {"off\n1 0 0\n0 0 0\n", "it: byte 0: \'", "\'; wanted the word OFF"},
+        {"OFF\n1000 0 0\n0 0 0\n", "it: byte 4: \'",
+         "\'; wanted a number of vertices that fits the file"},
+        {"OFF\n1 1000 0\n0 0 0\n", "it: byte 6: \'",
+         "\'; wanted a number of polygons that fits the file"},
+        {"OFF\n-1 0 0", "it: byte 4: \'", "\'; wanted a number of vertices that fits the file"},
+        {"OFF\n1.5 0 0", "it: byte 4: \'", "\'; wanted a number of vertices that fits the file"},
+        {"OFF\n1 0 -1\n0 0 0\n", "it: byte 8: \'", "\'; wanted a number of edges"},
+        {"OFF\n1 1 0\n0 0 0\n3 0 0 1\n", "it: byte 22: \'", "\'; wanted the number of a vertex"},
+        {"OFF\n1 1 0\n0 0\n", "it: byte 14: \'", "\'; wanted a coordinate"},
+        {"OFF\n1 1 0\n0 0 1e999\n3 0 0 0\n", "it: byte 19: \'", "\'; wanted a coordinate"},
+        {"OFF\n1 1 0\n0 0 0\n99 0 0 0\n", "it: byte 16: \'", "\'; wanted a number of corners"},
+        {"OFF\n0 1 0\n3 0 0 0\n", "it: byte 12: \'", "\'; wanted the number of a vertex"},
     };
     RelnCtx *ctx = context();
 
@@ -336,9 +416,11 @@ static void bad_meshes_are_refused_with_a_line(void **state)
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         RelnMesh mesh;
 
-        assert_int_equal(reln_off_parse(ctx, files[i], strlen(files[i]), "it", &mesh),
+        assert_int_equal(reln_off_parse(ctx, files[i].text, strlen(files[i].text), "it", &mesh),
                          RELN_ERR_FORMAT);
-        assert_non_null(strstr(reln_ctx_error(ctx), "it: byte"));
+        if (!begins(reln_ctx_error(ctx), files[i].at) ||
+            !ends(reln_ctx_error(ctx), files[i].wanted))
+            fail_msg("'%s' is not '%s...%s'", reln_ctx_error(ctx), files[i].at, files[i].wanted);
         assert_null(mesh.vertices);
         reln_ctx_clear(ctx);
     }
@@ -457,6 +539,7 @@ int main(void)
         cmocka_unit_test(every_encoding_has_the_same_splats),
         cmocka_unit_test(elements_before_the_vertices_are_skipped),
         cmocka_unit_test(bad_ply_files_are_refused_with_a_line),
+        cmocka_unit_test(headers_are_read_up_to_their_limits),
         cmocka_unit_test(numbers_that_are_not_finite_are_refused),
         cmocka_unit_test(a_splat_file_has_32_bytes_each),
         cmocka_unit_test(both_styles_of_off_are_read),
