@@ -13,13 +13,20 @@ static RelnCsv read_text(RelnCtx *ctx, const char *text)
     return t;
 }
 
+static RelnCtx *context(void)
+{
+    RelnCtx *ctx = NULL;
+
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    return ctx;
+}
+
 static void names_come_from_a_header_and_units_are_left_out(void **state)
 {
-    RelnCtx *ctx;
+    RelnCtx *ctx = context();
     RelnCsv t;
 
     (void)state;
-    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
     t = read_text(ctx, "#time [ns], p_x [m], q\n1,2.5,-3e2\r\n\n4 , .5, 6\n");
     assert_int_equal(t.n_columns, 3);
     assert_int_equal(t.n_rows, 2);
@@ -46,6 +53,68 @@ static void names_come_from_a_header_and_units_are_left_out(void **state)
     reln_ctx_destroy(ctx);
 }
 
+/* Columns are named by the line before the first row, or by the last comment before it that has as many words; a name that is
+ * missing is the number of its column. */
+static void the_last_line_before_the_rows_names_the_columns(void **state)
+{
+    static const struct {
+        const char *text, *names[2];
+    } cases[] = {
+        {"# a, b\n# c, d\n1,2\n", {"c", "d"}},
+        {"# a, b\nx,y\n1,2\n", {"x", "y"}},
+        {"x,y\n# a, b\n1,2\n", {"x", "y"}},
+        {"1,2\n# a, b\n3,4\n", {"column0", "column1"}},
+        {"# a, b\n1,2\n# c, d\n", {"a", "b"}},
+        {"# a, b\n# of three words\n1,2\n", {"column0", "column1"}},
+        {"# a, b\n#\n1,2\n", {"column0", "column1"}},
+        {",y\n1,2\n", {"column0", "y"}},
+        {"x,\n1,2\n", {"x", "column1"}},
+    };
+    RelnCtx *ctx = context();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        RelnCsv t = read_text(ctx, cases[i].text);
+
+        assert_int_equal(t.n_columns, 2);
+        assert_string_equal(t.names[0], cases[i].names[0]);
+        assert_string_equal(t.names[1], cases[i].names[1]);
+        assert_true(t.values[0] == 1 && t.values[t.n_rows] == 2);
+        reln_csv_clear(&t);
+    }
+    reln_ctx_destroy(ctx);
+}
+
+static void infinity_and_nan_have_signs_and_capitals(void **state)
+{
+    RelnCtx *ctx = context();
+    RelnCsv t = read_text(ctx, "+Inf -INF inf\nNaN -nan +1\n");
+
+    (void)state;
+    assert_true(t.values[0] == HUGE_VAL && t.values[2] == -HUGE_VAL && t.values[4] == HUGE_VAL);
+    assert_true(isnan(t.values[1]) && isnan(t.values[3]) && t.values[5] == 1);
+    reln_csv_clear(&t);
+    reln_ctx_destroy(ctx);
+}
+
+static void a_row_has_at_most_so_many_columns(void **state)
+{
+    static char text[2 * RELN_CSV_MOST_COLUMNS + 4];
+    RelnCtx *ctx = context();
+    RelnCsv t;
+
+    (void)state;
+    for (int i = 0; i < RELN_CSV_MOST_COLUMNS; i++)
+        memcpy(text + 2 * i, "1 ", 2);
+    t = read_text(ctx, text);
+    assert_int_equal(t.n_columns, RELN_CSV_MOST_COLUMNS);
+    reln_csv_clear(&t);
+    memcpy(text + 2 * RELN_CSV_MOST_COLUMNS, "1\n", 3);
+    assert_int_equal(reln_csv_parse(ctx, text, strlen(text), "a.csv", &t), RELN_ERR_UNSUPPORTED);
+    reln_csv_clear(&t);
+    reln_ctx_destroy(ctx);
+}
+
 static void what_is_no_table_is_refused_with_its_line(void **state)
 {
     static const struct {
@@ -58,13 +127,16 @@ static void what_is_no_table_is_refused_with_its_line(void **state)
         {"x,y\n1,2\n3,\n", "a.csv: line 3: '' in column 2 ('y'), wanted a number"},
         {"x,y,z\n1,2\n", "a.csv: line 1 has 3 names, the first row has 2 columns"},
         {"x,x\n1,2\n", "a.csv: columns 1 and 2 are both called 'x'"},
+        {"x,y\na,b\n1,2\n", "a.csv: line 2: 'a' in column 1 ('x'), wanted a number"},
+        {"x,\xff\n1,2\n", "a.csv: the name of column 2 is not UTF-8"},
+        {"1,nano\n", "a.csv: line 1: 'nano' in column 2 ('column1'), wanted a number"},
+        {"1,in\n", "a.csv: line 1: 'in' in column 2 ('column1'), wanted a number"},
         {"1,2\n1,0x10\n", "a.csv: line 2: '0x10' in column 2 ('column1'), wanted a number"},
     };
-    RelnCtx *ctx;
+    RelnCtx *ctx = context();
     RelnCsv t;
 
     (void)state;
-    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(reln_csv_parse(ctx, bad[i].text, strlen(bad[i].text), "a.csv", &t),
                          RELN_ERR_FORMAT);
@@ -72,6 +144,7 @@ static void what_is_no_table_is_refused_with_its_line(void **state)
         reln_csv_clear(&t);
     }
     assert_int_equal(reln_csv_parse(ctx, "1\0 2", 4, "a.csv", &t), RELN_ERR_FORMAT);
+    assert_string_equal(reln_ctx_error(ctx), "a.csv: not a text: it has a byte 0");
     reln_csv_clear(&t);
     reln_ctx_destroy(ctx);
 }
@@ -80,6 +153,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_come_from_a_header_and_units_are_left_out),
+        cmocka_unit_test(the_last_line_before_the_rows_names_the_columns),
+        cmocka_unit_test(infinity_and_nan_have_signs_and_capitals),
+        cmocka_unit_test(a_row_has_at_most_so_many_columns),
         cmocka_unit_test(what_is_no_table_is_refused_with_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
