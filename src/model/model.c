@@ -620,8 +620,14 @@ static RelnStatus read_basis(const Reader *r, const RelnDocNode *map, RelnModel 
     m->basis = reln_arena_alloc(&m->arena, (size_t)list->count, sizeof *m->basis);
     if (!m->basis)
         return RELN_ERR_NOMEM;
-    for (const RelnDocNode *item = list->first; item; item = item->next)
+    for (const RelnDocNode *item = list->first; item; item = item->next) {
+        if (item->kind != RELN_DOC_NUMBER)
+            return reln_keys_fail(r, item,
+                                  "the model's description has a basis with '%.40s'; "
+                                  "wanted numbers",
+                                  item->text ? item->text : "");
         m->basis[i++] = item->number;
+    }
     return RELN_OK;
 }
 
