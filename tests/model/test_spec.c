@@ -33,6 +33,9 @@ static const Bad bad[] = {
     {"symmetry: so:3\n" GOOD_INPUTS
      "target: {name: y, as: scalar, loss: quantiles, quantiles: [0.5, 0.1]}\n",
      "spec.yaml:3: target y: quantiles do not rise"},
+    {"symmetry: so:3\n" GOOD_INPUTS
+     "target: {name: y, as: scalar, loss: quantiles, quantiles: [0.1, 0.5, 0.5]}\n",
+     "spec.yaml:3: target y: quantiles do not rise"},
     {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: scalar, quantiles: [0.5]}\n",
      "spec.yaml:3: target y: quantiles are for loss: quantiles, and this is mse"},
     {"symmetry: so:3\n" GOOD_INPUTS "target: {name: y, as: vector, variance: covariance}\n",
