@@ -579,21 +579,26 @@ static void what_cannot_be_built_is_said(void **state)
 static void layers_along_an_axis_refuse_rows(void **state)
 {
     (void)state;
-    for (int layer = 0; layer < 3; layer++) {
+    for (int layer = 0; layer < 5; layer++) {
+        const RelnWindowPool halves = {.window = reln_window_same(2, 2, 1)};
         One o;
-        RelnNode *x, *y = NULL;
+        RelnNode *x, *s, *y = NULL;
+        RelnDomain rows;
 
         one_init(&o, "so:3", 1, C);
-        x = reln_input(o.f.graph, "r", reln_rows(o.f.graph, "rows", 8), (RelnDims){.k = 3, .c = C},
-                       o.f.adjoint, RELN_F64);
+        rows = reln_rows(o.f.graph, "rows", 8);
+        x = reln_input(o.f.graph, "r", rows, (RelnDims){.k = 3, .c = C}, o.f.adjoint, RELN_F64);
+        s = reln_input(o.f.graph, "s", rows, (RelnDims){.c = C}, NULL, RELN_F64);
         if (layer == 0)
             y = reln_nn_conv(&o.net, "c", x, &(RelnConv){.channels = 2, .width = 3});
         if (layer == 1)
             y = reln_nn_conv_block(&o.net, "c", (RelnFeatures){.x = x}, &(RelnConvBlock){0}).x;
         if (layer == 2)
-            y = reln_nn_pool_windows(&o.net, "c", (RelnFeatures){.x = x},
-                                     &(RelnWindowPool){.window = reln_window_same(2, 2, 1)})
-                    .x;
+            y = reln_nn_pool_windows(&o.net, "c", (RelnFeatures){.x = x}, &halves).x;
+        if (layer == 3)
+            y = reln_nn_pool_windows(&o.net, "c", (RelnFeatures){.s = s}, &halves).s;
+        if (layer == 4)
+            y = reln_nn_conv_block(&o.net, "c", (RelnFeatures){.s = s}, &(RelnConvBlock){0}).s;
         expect(&o, y, RELN_ERR_UNSUPPORTED, "are rows, each an item by itself");
     }
 }
