@@ -23,6 +23,10 @@ for command in $commands; do
     "$reln" "$command" --help | grep -oE '^  --[a-z-]+' | while read -r option; do
         grep -qF "\\fB${option//-/\\-}\\fR" "$work/reln-$command.1" || fail "reln-$command(1) does not have $option"
     done
+    # the name of an option is bold, its value is in italics
+    "$reln" "$command" --help | grep -oE '^  --[a-z-]+ [A-Z][^ ]*' | while read -r option value; do
+        grep -qF "\\fB${option//-/\\-}\\fR \\fI${value//-/\\-}\\fR" "$work/reln-$command.1" || fail "reln-$command(1) does not have $option $value"
+    done
     "$reln" "$command" --help | grep -E '^.{81}' && fail "reln $command --help has lines of more than 80 columns"
     [ -s "$BUILD_DIR/manual/reln-$command.1" ] || fail "reln-$command.1 was not built, so it is not installed"
 done
@@ -56,6 +60,8 @@ complete_words() # the words of a command line, the last to be completed
 [ "$(complete_words reln reproduce plat)" = platonic ] || fail "bash does not complete a task"
 : >"$work/spec.yaml"
 [ "$(complete_words reln fit "$work/sp")" = "$work/spec.yaml" ] || fail "bash does not complete a file"
+[ "$(complete_words reln fit --out "$work/sp")" = "$work/spec.yaml" ] || fail "bash does not complete the file of an option"
+[ -z "$(complete_words reln fit --seed "$work/sp")" ] || fail "bash completes a number by files"
 "$reln" --completion zsh >"$work/_reln"
 "$reln" --completion fish >"$work/reln.fish"
 if command -v zsh >/dev/null; then zsh -n "$work/_reln"; fi
