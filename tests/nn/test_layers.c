@@ -573,6 +573,83 @@ static void what_cannot_be_built_is_said(void **state)
         reln_nn_transformer(&o.net, "t", (RelnFeatures){.x = o.x}, &(RelnTransformer){.heads = 3})
             .x,
         RELN_ERR_SHAPE, "4 channels do not split into 3 heads");
+    one_init(&o, "so:3", P, C);
+    expect(
+        &o,
+        reln_nn_transformer(&o.net, "t", (RelnFeatures){.x = o.x}, &(RelnTransformer){.wide = -1})
+            .x,
+        RELN_ERR_ARG, "t: wanted features or invariants, and widths of 0 or more");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_transformer(&o.net, "t", (RelnFeatures){0}, &(RelnTransformer){0}).x,
+           RELN_ERR_ARG, "t: wanted features or invariants, and widths of 0 or more");
+    one_init(&o, "so:3", P, C);
+    expect(&o, reln_nn_conv_block(&o.net, "b", (RelnFeatures){0}, &(RelnConvBlock){0}).x,
+           RELN_ERR_ARG, "b: wanted features or invariants");
+    for (int field = 0; field < 5; field++) {
+        static const char *const says[] = {
+            "b: -1 channels, 0 invariants, width 0, stride 0, dilation 0; wanted none below 0",
+            "b: 0 channels, -1 invariants, width 0, stride 0, dilation 0; wanted none below 0",
+            "b: 0 channels, 0 invariants, width -1, stride 0, dilation 0; wanted none below 0",
+            "b: 0 channels, 0 invariants, width 0, stride -1, dilation 0; wanted none below 0",
+            "b: 0 channels, 0 invariants, width 0, stride 0, dilation -1; wanted none below 0"};
+        RelnConvBlock block = {0};
+
+        *(int *[]){&block.channels, &block.invariants, &block.width, &block.stride,
+                   &block.dilation}[field] = -1;
+        one_init(&o, "so:3", P, C);
+        expect(&o, reln_nn_conv_block(&o.net, "b", (RelnFeatures){.x = o.x}, &block).x,
+               RELN_ERR_ARG, says[field]);
+    }
+    for (int width = -1; width < 1; width++) {
+        one_init(&o, "so:3", P, C);
+        expect(&o, reln_nn_conv(&o.net, "c", o.x, &(RelnConv){.channels = 2, .width = width}),
+               RELN_ERR_SHAPE,
+               width ? "c: a convolution of -1 taps of" : "c: a convolution of 0 taps of");
+    }
+}
+
+/* Scales of inner products are positive numbers, in a positive unit; rows on axis R would be added up. */
+static void what_has_no_scale_is_refused(void **state)
+{
+    static const struct {
+        RelnScales scales;
+        int r;
+        RelnStatus status;
+        const char *words;
+    } cases[] = {
+        {{.at = {1}, .count = 0, .unit = 1},
+         1,
+         RELN_ERR_ARG,
+         "relate: wanted 1 to 8 scales in a unit above 0"},
+        {{.at = {1, 1, 1, 1, 1, 1, 1, 1}, .count = RELN_SCALES + 1, .unit = 1},
+         1,
+         RELN_ERR_ARG,
+         "relate: wanted 1 to 8 scales in a unit above 0"},
+        {{.at = {1}, .count = 1, .unit = 0},
+         1,
+         RELN_ERR_ARG,
+         "relate: wanted 1 to 8 scales in a unit above 0"},
+        {{.at = {1, 0}, .count = 2, .unit = 1},
+         1,
+         RELN_ERR_ARG,
+         "relate: a scale of 0; wanted above 0"},
+        {{.at = {HUGE_VAL}, .count = 1, .unit = 1},
+         1,
+         RELN_ERR_ARG,
+         "relate: a scale of inf; wanted above 0"},
+        {{.at = {1}, .count = 1, .unit = 1}, 2, RELN_ERR_SHAPE, "wanted extent 1 on axis R"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        One o;
+        RelnNode *x;
+
+        one_init(&o, "so:3", P, C);
+        x = reln_input(o.f.graph, "r", RELN_SAMPLES, (RelnDims){.r = cases[i].r, .k = 3, .c = C},
+                       o.f.adjoint, RELN_F64);
+        expect(&o, reln_nn_relate(&o.net, x, x, &cases[i].scales), cases[i].status, cases[i].words);
+    }
 }
 
 /* Rows are separate items without an axis, so convolutions and pools over windows refuse them. */
@@ -657,6 +734,7 @@ int main(void)
         cmocka_unit_test(the_norm_divides_by_the_size_it_saw),
         cmocka_unit_test(the_form_without_centre_does_not_see_it),
         cmocka_unit_test(what_cannot_be_built_is_said),
+        cmocka_unit_test(what_has_no_scale_is_refused),
         cmocka_unit_test(layers_along_an_axis_refuse_rows),
         cmocka_unit_test(a_failing_allocation_leaks_nothing),
     };
