@@ -516,6 +516,122 @@ static void empty_series_and_single_points_are_drawn(void **state)
     reln_page_destroy(page);
 }
 
+enum {
+    RANGE_REVERSED,
+    RANGE_OF_LOGARITHM,
+    RANGE_THEN_LOGARITHM,
+    RANGE_TOO_FAR,
+    NO_CATEGORY,
+    SERIES_BELOW_0,
+    SERIES_WITHOUT_Y,
+    SERIES_WITH_LOW_ONLY,
+    SERIES_OF_NO_MARK,
+    SERIES_OF_NO_COLOUR,
+    HISTOGRAM_BELOW_0,
+    HISTOGRAM_OF_BINS,
+    ROOF_BELOW_0,
+    GRID_OF_0,
+    GRID_OF_5,
+    MISUSES
+};
+
+static void misuse(RelnPage *page, int how)
+{
+    static const double y[2] = {1, 2};
+    RelnSeries s = {.name = "s", .n = 2, .y = y};
+    RelnPlot *plot = reln_page_plot(page, "p");
+
+    s.n = how == SERIES_BELOW_0 ? -1 : 2;
+    s.y = how == SERIES_WITHOUT_Y ? NULL : y;
+    s.low = how == SERIES_WITH_LOW_ONLY ? y : NULL;
+    s.mark = how == SERIES_OF_NO_MARK ? (RelnMark)(RELN_MARK_BARS + 1) : RELN_MARK_LINE;
+    s.colour = how == SERIES_OF_NO_COLOUR ? -1 : 0;
+    if (how == RANGE_REVERSED)
+        reln_plot_x_range(plot, 2, 1);
+    if (how == RANGE_TOO_FAR)
+        reln_plot_y_range(plot, 0, 1e301);
+    if (how == RANGE_OF_LOGARITHM) {
+        reln_plot_y(plot, NULL, RELN_AXIS_LOG);
+        reln_plot_y_range(plot, 0, 1);
+    }
+    if (how == RANGE_THEN_LOGARITHM) {
+        reln_plot_x_range(plot, 0, 1);
+        reln_plot_x(plot, NULL, RELN_AXIS_LOG);
+    }
+    if (how == NO_CATEGORY)
+        reln_plot_categories(plot, 0, NULL);
+    if (how >= SERIES_BELOW_0 && how <= SERIES_OF_NO_COLOUR)
+        reln_plot_series(plot, &s);
+    if (how == HISTOGRAM_BELOW_0)
+        reln_plot_histogram(plot, "h", -1, y, 7);
+    if (how == HISTOGRAM_OF_BINS)
+        reln_plot_histogram(plot, "h", 2, y, 100001);
+    if (how == ROOF_BELOW_0)
+        reln_plot_roof(plot, 1, "", -2, "");
+    if (how == GRID_OF_0 || how == GRID_OF_5)
+        reln_page_columns(page, how == GRID_OF_0 ? 0 : 5);
+}
+
+static void wrong_use_of_plots_is_reported_by_a_line(void **state)
+{
+#define SERIES(points, mark, colour)                                                               \
+    "series \"s\" of " points " points, mark " mark ", colour " colour                             \
+    ": wanted values of y, both low and high or neither, a known mark, a colour from 0 on"
+    static const char *const says[MISUSES] = {
+        [RANGE_REVERSED] = "range 2 to 1 of a linear axis: wanted low < high",
+        [RANGE_OF_LOGARITHM] =
+            "range 0 to 1 of a logarithmic axis: wanted low < high, both positive",
+        [RANGE_THEN_LOGARITHM] = "range 0 to 1 of a logarithmic axis: wanted positive ends",
+        [RANGE_TOO_FAR] = "range 0 to 1e+301 of a linear axis: wanted low < high",
+        [NO_CATEGORY] = "0 categories: wanted one or more",
+        [SERIES_BELOW_0] = SERIES("-1", "0", "0"),
+        [SERIES_WITHOUT_Y] = SERIES("2", "0", "0"),
+        [SERIES_WITH_LOW_ONLY] = SERIES("2", "0", "0"),
+        [SERIES_OF_NO_MARK] = SERIES("2", "5", "0"),
+        [SERIES_OF_NO_COLOUR] = SERIES("2", "0", "-1"),
+        [HISTOGRAM_BELOW_0] = "histogram of -1 values in 7 bins: wanted at most 100000 bins",
+        [HISTOGRAM_OF_BINS] = "histogram of 2 values in 100001 bins: wanted at most 100000 bins",
+        [ROOF_BELOW_0] = "roof of peak 1 and bandwidth -2: wanted positive numbers",
+        [GRID_OF_0] = "a grid of 0 columns: wanted 1 to 4",
+        [GRID_OF_5] = "a grid of 5 columns: wanted 1 to 4",
+    };
+#undef SERIES
+
+    (void)state;
+    for (int how = 0; how < MISUSES; how++) {
+        RelnPage *page = new_page();
+        const char *html = NULL;
+        size_t n = 1;
+
+        reln_ctx_clear(ctx);
+        misuse(page, how);
+        assert_int_equal(reln_page_html(page, &html, &n), RELN_ERR_ARG);
+        assert_string_equal(html, "");
+        assert_string_equal(reln_ctx_error(ctx), says[how]);
+        reln_page_destroy(page);
+    }
+}
+
+/* The rule of Rice: twice the cube root of the number of values, at least 5 and at most 60. */
+static void a_histogram_chooses_its_bins_by_the_number_of_values(void **state)
+{
+    static const ptrdiff_t n[] = {1, 15, 16, 120, 130, 24000, 26000, 100000},
+                           bins[] = {5, 5, 6, 10, 11, 58, 60, 60};
+    static double values[100000];
+    RelnPage *page = new_page();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof n / sizeof n[0]; i++) {
+        RelnPlot *plot = reln_page_plot(page, "p");
+
+        reln_plot_histogram(plot, "h", n[i], values, 0);
+        assert_int_equal(plot->curves->n, bins[i]);
+        reln_plot_histogram(plot, "given", n[i], values, 7);
+        assert_int_equal(plot->curves->next->n, 7);
+    }
+    reln_page_destroy(page);
+}
+
 static void values_that_cannot_be_drawn_are_left_out_and_counted(void **state)
 {
     static const double y[] = {1.0, (double)NAN, 10.0, 0.0, 100.0, 1000.0};
@@ -838,6 +954,8 @@ int main(void)
         cmocka_unit_test(empty_series_and_single_points_are_drawn),
         cmocka_unit_test(values_that_cannot_be_drawn_are_left_out_and_counted),
         cmocka_unit_test(ticks_are_round_numbers),
+        cmocka_unit_test(wrong_use_of_plots_is_reported_by_a_line),
+        cmocka_unit_test(a_histogram_chooses_its_bins_by_the_number_of_values),
         cmocka_unit_test(steps_are_one_two_or_five),
         cmocka_unit_test(ticks_have_room_for_their_digits),
         cmocka_unit_test(million_points_stay_below_300_kB),
