@@ -1,5 +1,6 @@
 /* Tests the tables of settings: no field is missing, and changing a field invalidates a finished run and its
  * checkpoint. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,6 +320,55 @@ static void settings_that_a_record_never_had_are_assumed_and_said_to_be(void **s
     copy_clear(&c);
 }
 
+/* ---- what a record holds ----------------------------------------------------------------------------------------------- */
+
+/* Every number comes back; one that is not finite, or that the record does not have, is no number rather than 0. */
+static void numbers_of_a_record_come_back(void **state)
+{
+    const Task *task = task_find("gln");
+    char path[128];
+    TaskRun *run;
+    Copy c;
+
+    (void)state;
+    copy_init(&c, task, task_model(task, "reln"));
+    run = &c.run;
+    snprintf(path, sizeof path, "%s/runs", c.folder);
+    assert_ok(c.env.ctx, reln_folder_make(c.env.ctx, path));
+    run->params = 11;
+    run->params_used = 7;
+    run->seconds = 2.5;
+    run->diverged = true;
+    for (int i = 0; i < task->n_metrics; i++)
+        run->metrics[i] = i == 1 ? (double)NAN : 0.25 * (i + 1);
+    assert_ok(c.env.ctx, task_curve(run, "loss", 1, 0.5));
+    assert_ok(c.env.ctx, task_curve(run, "loss", 2, (double)INFINITY));
+    assert_ok(c.env.ctx, task_record_save(run));
+    assert_true(run->done);
+    task_run_clear(run);
+    c.run = (TaskRun){.env = &c.env, .model = &c.model, .seed = 1, .files = &c.files};
+    assert_ok(c.env.ctx, task_record_load(run));
+    assert_true(run->done && run->diverged);
+    assert_true(run->params == 11 && run->params_used == 7 && run->seconds == 2.5);
+    assert_string_equal(run->program, task_program());
+    for (int i = 0; i < task->n_metrics; i++)
+        assert_true(i == 1 ? isnan(run->metrics[i]) : run->metrics[i] == 0.25 * (i + 1));
+    assert_non_null(task_curve_named(run, "loss"));
+    assert_int_equal(task_curve_named(run, "loss")->n, 2);
+    assert_true(task_curve_named(run, "loss")->x[1] == 2 &&
+                task_curve_named(run, "loss")->y[0] == 0.5);
+    assert_true(isnan(task_curve_named(run, "loss")->y[1]));
+    task_run_clear(run);
+    run->curves = NULL;
+    write_old(&c, 24); /* has no seconds, and one metric only */
+    run->seconds = 1;
+    run->diverged = true;
+    assert_true(is_taken(&c));
+    assert_true(isnan(run->seconds) && !run->diverged && run->params_used == 0);
+    assert_true(run->metrics[0] == 0.25 && isnan(run->metrics[1]));
+    copy_clear(&c);
+}
+
 /* ---- options ----------------------------------------------------------------------------------------------------------- */
 
 static void a_file_is_known_by_its_content(void **state)
@@ -376,6 +426,7 @@ int main(void)
         cmocka_unit_test(a_record_from_before_a_setting_is_good_while_the_setting_is_as_before),
         cmocka_unit_test(values_of_before_are_json),
         cmocka_unit_test(settings_that_a_record_never_had_are_assumed_and_said_to_be),
+        cmocka_unit_test(numbers_of_a_record_come_back),
         cmocka_unit_test(a_file_is_known_by_its_content),
         cmocka_unit_test(words_of_options_are_unique),
     };
