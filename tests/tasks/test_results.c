@@ -206,14 +206,16 @@ static void put_printed(RelnCtx *ctx, TaskRequest *request, FILE *out)
     free(printed);
 }
 
-/* Makes the runs, prints them in every way, and compares all files but the records of runs. */
+/* Makes the runs, removes the records of some of them (names with blanks between them, or NULL), prints the rest in every way,
+ * and compares all files but the records of runs. */
 static void check_files(const TaskModel *models, int n_models, int main_metric, TaskScale scale,
-                        const char *name)
+                        const char *gone, const char *name)
 {
     static const char *const files[] = {"table.md", "metrics.csv", "results.json", "report.html"};
-    char folder[] = "/tmp/reln-results-XXXXXX", command[64];
+    char folder[] = "/tmp/reln-results-XXXXXX", command[160];
     TaskRequest request = {.task = &chosen, .scale = scale, .out = folder, .command = "reln it"};
     RelnCtx *ctx = NULL;
+    TaskOutcome outcome;
     char *all = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&all, &n);
@@ -224,6 +226,12 @@ static void check_files(const TaskModel *models, int n_models, int main_metric, 
     chosen.models = models;
     chosen.n_models = n_models;
     chosen.main_metric = main_metric;
+    if (gone) {
+        assert_int_equal(task_reproduce(ctx, &request, &outcome), RELN_OK);
+        snprintf(command, sizeof command, "cd %s/runs && rm %s && rm ../table.md", folder, gone);
+        assert_int_equal(system(command), 0);
+        request.finished = true;
+    }
     put_printed(ctx, &request, out);
     request.width = 60;
     request.colour = true;
@@ -243,19 +251,29 @@ static void check_files(const TaskModel *models, int n_models, int main_metric, 
 static void tables_and_pages_are_as_remembered(void **state)
 {
     (void)state;
-    check_files(few, 5, ERROR, TASK_QUICK, "results-quick.txt");
+    check_files(few, 5, ERROR, TASK_QUICK, NULL, "results-quick.txt");
 }
 
 static void the_full_scale_shows_the_published_times(void **state)
 {
     (void)state;
-    check_files(few, 5, SHARE, TASK_FULL, "results-full.txt");
+    check_files(few, 5, SHARE, TASK_FULL, NULL, "results-full.txt");
 }
 
 static void pages_of_many_rows_show_one_seed_of_each(void **state)
 {
     (void)state;
-    check_files(many, 9, NEES, TASK_QUICK, "results-many.txt");
+    check_files(many, 9, NEES, TASK_QUICK, NULL, "results-many.txt");
+}
+
+/* Means, spreads, seeds, notes and figures are of the runs that are finished; a row without one is left out. */
+static void runs_that_are_not_finished_do_not_count(void **state)
+{
+    (void)state;
+    check_files(few, 5, ERROR, TASK_FULL,
+                "partly-2.json partly-3.json wild-1.json lost-1.json lost-2.json lost-3.json "
+                "late-2.json",
+                "results-some.txt");
 }
 
 /* Rows are in the order of the names, and a name that is there twice is one row. */
@@ -286,6 +304,7 @@ int main(void)
         cmocka_unit_test(tables_and_pages_are_as_remembered),
         cmocka_unit_test(the_full_scale_shows_the_published_times),
         cmocka_unit_test(pages_of_many_rows_show_one_seed_of_each),
+        cmocka_unit_test(runs_that_are_not_finished_do_not_count),
         cmocka_unit_test(a_row_that_is_asked_for_twice_is_one_row),
     };
 
