@@ -8,6 +8,7 @@
 
 #include "support/remembered.h"
 #include "support/support.h"
+#include "tasks/files.h"
 #include "tasks/runner.h"
 #include "tasks/settings.h"
 
@@ -276,6 +277,34 @@ static void runs_that_are_not_finished_do_not_count(void **state)
                 "results-some.txt");
 }
 
+/* The spread is the standard deviation of the runs, with one less than their number. Equal numbers have exactly their mean. */
+static void means_and_spreads_are_of_all_seeds(void **state)
+{
+    static const struct {
+        double values[3], mean, squares;
+    } cases[] = {
+        {{1, 2, 1}, 4.0 / 3, 2.0 / 3},
+        {{2, 1, 1}, 4.0 / 3, 2.0 / 3},
+        {{1, 1, 2}, 4.0 / 3, 2.0 / 3},
+        {{0.1, 0.1, 0.1}, 0.1, 0},
+    };
+    TaskRun runs[3] = {{.done = true}, {.done = true}, {.done = true}};
+    const TaskCall call = {.runs = runs, .n_models = 1, .n_seeds = 3};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        TaskMean m;
+
+        for (int s = 0; s < 3; s++)
+            runs[s].metrics[1] = cases[i].values[s];
+        m = task_mean_metric(&call, 0, 1);
+        assert_int_equal(m.n, 3);
+        assert_near(&m.mean, &cases[i].mean, 1, cases[i].squares > 0 ? 4 * 0x1p-52 : 0);
+        assert_near(&m.spread, &(double){sqrt(cases[i].squares / 2)}, 1,
+                    cases[i].squares > 0 ? 8 * 0x1p-52 : 0);
+    }
+}
+
 /* Rows are in the order of the names, and a name that is there twice is one row. */
 static void a_row_that_is_asked_for_twice_is_one_row(void **state)
 {
@@ -305,6 +334,7 @@ int main(void)
         cmocka_unit_test(the_full_scale_shows_the_published_times),
         cmocka_unit_test(pages_of_many_rows_show_one_seed_of_each),
         cmocka_unit_test(runs_that_are_not_finished_do_not_count),
+        cmocka_unit_test(means_and_spreads_are_of_all_seeds),
         cmocka_unit_test(a_row_that_is_asked_for_twice_is_one_row),
     };
 
