@@ -151,6 +151,12 @@ static void bad_files_are_one_line_with_the_row(void **state)
         {"0 1 2 3 0 0 0 1\n.1 1 2 x 0 0 0 1\n", "line 2"},
         {"0 1 2 3 0 0 0 1\n.1 1 2 3 0 inf 0 1\n", "line 2: a quaternion with inf"},
         {"0 1 2 3 0 0 0 1\nnan 1 2 3 0 0 0 1\n", "line 2: a time of nan"},
+        {"0 1 2 3 0 0 0 1\n.1 1 inf 3 0 0 0 1\n", "line 2: a position with inf"},
+        {"t x y z qw qx qy qz vx vy vz\n0 1 2 3 1 0 0 0 1 2 inf\n.1 1 2 3 1 0 0 0 1 1 2\n",
+         "line 2: a velocity with inf"},
+        {"0 1 2 3 0 0 0 1\n.1 1 2 3 0 0 0 0\n", "line 2: a quaternion of squared length 0"},
+        {"0 1 2 3 0 0 0 1\n0 1 2 3 0 0 0 1\n",
+         "line 2: time does not go on: seconds since the row before 0"},
         {"0 1 2 3 0 0 0 1\n.1 1 2 3 0 0 0 1\n", "0.1 s long; wanted at least 0.995 s"},
     };
     const Place *p = *state;
@@ -169,7 +175,8 @@ static void bad_files_are_one_line_with_the_row(void **state)
 enum { SAMPLES = 240 };
 
 /* Writes a file of measurements with an error chosen by `spoil`: 0 none, 1 a negative variance, 2 an
- * asymmetric covariance, 3 a velocity that is NaN, 4 a step that is too long, 5 no covariances. */
+ * asymmetric covariance, 3 a velocity that is NaN, 4 a step that is too long, 5 no covariances, 6 a position that is infinite,
+ * 7 a step that is too short by more than a hundredth, 8 one that is longer by less: not an error. */
 static void write_seen(const Place *p, int spoil)
 {
     static double t[SAMPLES], x[3 * SAMPLES], v[3 * SAMPLES], c[9 * SAMPLES];
@@ -198,8 +205,10 @@ static void write_seen(const Place *p, int spoil)
         c[9 * 18 + 1] = 0.6;
     if (spoil == 3)
         v[3 * 19 + 1] = (double)NAN;
-    for (int i = 20; spoil == 4 && i < SAMPLES; i++)
-        t[i] += 0.001;
+    if (spoil == 6)
+        x[3 * 21 + 2] = -(double)INFINITY;
+    for (int i = 20; i < SAMPLES; i++)
+        t[i] += spoil == 4 ? 0.001 : spoil == 7 ? -0.012 * 0.005 : spoil == 8 ? 0.008 * 0.005 : 0;
     assert_ok(p->ctx, reln_npz_save(p->ctx, path_of(p, "seen.npz"), spoil == 5 ? 3 : 4, arrays));
 }
 
@@ -212,10 +221,13 @@ static void what_sensors_saw_is_read_and_checked(void **state)
         "row 19: v1 has nan",
         "row 20: 0.006 s after the row before; wanted 0.005 s",
         "no array C1",
+        "row 21: p has -inf",
+        "row 20: 0.00494 s after the row before; wanted 0.005 s",
+        NULL,
     };
     const Place *p = *state;
 
-    for (int spoil = 0; spoil < 6; spoil++) {
+    for (int spoil = 0; spoil < 9; spoil++) {
         DroneFlight flight;
         DroneSeen seen;
         RelnStatus status;
@@ -223,7 +235,7 @@ static void what_sensors_saw_is_read_and_checked(void **state)
         write_seen(p, spoil);
         status =
             drone_flight_load_seen(p->ctx, path_of(p, "seen.npz"), 0.005, 200, 1, &flight, &seen);
-        if (spoil == 0) {
+        if (!wanted[spoil]) {
             double c[9];
 
             assert_ok(p->ctx, status);
