@@ -62,6 +62,9 @@ refused_as "reproduce: --scale is 'huge'; wanted smoke, quick or full" reproduce
 refused_as 'reproduce: --target wants a value' reproduce sp4 --target
 refused_as "fit: --folds is 1; wanted 2 to 100 folds, or an array of them" fit spec.yaml data.npz --folds 1
 refused_as "fit: --folds is 101; wanted 2 to 100 folds, or an array of them" fit spec.yaml data.npz --folds 101
+for folds in 0 1 51 -2 3x ''; do
+    refused_as "reproduce: --folds is $folds; wanted 2 to 50" reproduce jets --scale smoke --out jets "--folds=$folds"
+done
 over='wanted KEY=A,B,C or KEY=LOW..HIGH with 0 < LOW, at most 64 values'
 for range in train.lr =1,2 train.lr= train.lr=1,,2 model.width=1..1e30; do
     refused_as "sweep: --over $range; $over" sweep spec.yaml data.npz --over "$range" --out no

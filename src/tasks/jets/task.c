@@ -180,11 +180,17 @@ static const Key scale_keys[] = {
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-static int folds_of(const TaskEnv *env)
+static RelnStatus read_folds(TaskEnv *env, int *folds)
 {
     const char *text = task_option(env, "folds");
+    char *end = NULL;
+    const long n = text ? strtol(text, &end, 10) : 0;
 
-    return text ? atoi(text) : 0;
+    if (text && (end == text || *end != '\0' || n < 2 || n > JETS_FOLDS))
+        return task_fail(env, RELN_ERR_ARG, "--folds is %.40s; wanted 2 to %d", text,
+                         (int)JETS_FOLDS);
+    *folds = (int)n;
+    return RELN_OK;
 }
 
 static RelnStatus draw_toy(TaskEnv *env, JetsData *d)
@@ -247,10 +253,7 @@ static RelnStatus prepare(TaskEnv *env, void **data)
 
     if (!d)
         return task_nomem(env);
-    d->folds = folds_of(env);
-    if (d->folds < 0 || d->folds == 1 || d->folds > JETS_FOLDS)
-        return task_fail(env, RELN_ERR_ARG, "--folds is %d; wanted 2 to %d", d->folds,
-                         (int)JETS_FOLDS);
+    TRY(read_folds(env, &d->folds));
     TRY(task_option(env, "data") ? open_files(env, d) : draw_toy(env, d));
     TRY(join(env, d));
     if (d->folds == 0 && !d->sets[JETS_TEST])
