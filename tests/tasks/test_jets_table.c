@@ -1,5 +1,6 @@
 /* The numbers of the jets' table once more: from the scores that a run keeps, and those of rows without training from the
  * jets themselves. Formulas are written out here, pair by pair. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -757,6 +758,82 @@ static void trained_rows_have_the_numbers_of_their_scores(void **state)
     scaled_close(&t);
 }
 
+/* ---- subjets --------------------------------------------------------------------------------------------------------- */
+
+enum { TOPS = 3, MOST_SUBJETS = 16 };
+static double shares[TOPS][(JETS_MOST + JETS_BEAMS) * MOST_SUBJETS]; /* of subjets, by row */
+static int n_shown, n_subjets;
+
+RelnStatus __real_exp_predict(Exp *e, int plan, const ExpSet *set, double *out);
+RelnStatus __wrap_exp_predict(Exp *e, int plan, const ExpSet *set, double *out);
+
+/* Keeps what the network says of the subjets of the first jets that are shown. */
+RelnStatus __wrap_exp_predict(Exp *e, int plan, const ExpSet *set, double *out)
+{
+    TRY(__real_exp_predict(e, plan, set, out));
+    if (plan == EXP_OTHER && n_shown < TOPS)
+        memcpy(shares[n_shown++], out, (size_t)(set->rows[0].counts[0] * n_subjets) * sizeof *out);
+    return RELN_OK;
+}
+
+/* Asserts that a particle is drawn with the subjet that has most of it. */
+static void check_particle(const TaskRun *run, int jet, const double *p, const double *total, int c,
+                           const double *share)
+{
+    const double x = jets_eta(p) - jets_eta(total), y = jets_turn(jets_phi(p), jets_phi(total));
+    const TaskCurve *curve;
+    char name[64];
+    int best = 0;
+    bool there = false;
+
+    for (int s = 1; s < c; s++)
+        best = share[s] > share[best] ? s : best;
+    snprintf(name, sizeof name, "soft subjets of top jet %d%c%d", jet + 1, TASK_SERIES, best + 1);
+    curve = task_curve_named(run, name);
+    assert_non_null(curve);
+    for (ptrdiff_t i = 0; i < curve->n; i++)
+        there = there || (fabs(curve->x[i] - x) < 1e-9 && fabs(curve->y[i] - y) < 1e-9);
+    assert_true(there);
+}
+
+/* The page shows the particles of the first three tops around their axes; jets of background are not shown. */
+static void particles_of_tops_are_shown_in_their_subjets(void **state)
+{
+    const Jets *test;
+    ptrdiff_t first = 0, points = 0, drawn = 0;
+    TaskRun run;
+    Scaled t;
+    int c, tops = 0;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_open(&t);
+    test = &((const JetsData *)t.data)->toy[JETS_TEST];
+    c = ((const JetsModel *)task_model(&t.task, "subjets-84")->settings)->subjets;
+    assert_true(c > 1 && c <= MOST_SUBJETS);
+    n_shown = 0;
+    n_subjets = c;
+    scaled_run(&t, "subjets-84", &run);
+    assert_int_equal(n_shown, TOPS);
+    for (ptrdiff_t j = 0; j < test->n && tops < TOPS; first += test->counts[j++]) {
+        double total[4];
+
+        if (test->labels[j] != 1)
+            continue;
+        jets_sum(test->counts[j], test->p + 4 * first, total);
+        for (int i = 0; i < test->counts[j]; i++)
+            check_particle(&run, tops, test->p + 4 * (first + i), total, c,
+                           shares[tops] + (JETS_BEAMS + i) * c);
+        points += test->counts[j];
+        tops++;
+    }
+    for (const TaskCurve *curve = run.curves; curve; curve = curve->next)
+        drawn += strncmp(curve->name, "soft subjets", 12) == 0 ? curve->n : 0;
+    assert_int_equal(drawn, points);
+    task_run_clear(&run);
+    scaled_close(&t);
+}
+
 /* ---- two rows -------------------------------------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
@@ -876,6 +953,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(validation_chooses_the_epoch, folder_set_up,
                                         folder_tear_down),
         cmocka_unit_test(trained_rows_have_the_numbers_of_their_scores),
+        cmocka_unit_test(particles_of_tops_are_shown_in_their_subjets),
         cmocka_unit_test(two_rows_are_compared_draw_by_draw),
         cmocka_unit_test(points_between_equal_steps_are_left_out),
         cmocka_unit_test(draws_of_one_class_are_left_out),
