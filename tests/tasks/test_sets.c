@@ -12,12 +12,14 @@ typedef void (*Look)(const ExpPart *part);
 
 static Look look;
 static int looked;
+static const ExpJob *at_job; /* the job of the part that is looked at */
 
 RelnStatus __wrap_exp_run(TaskRun *run, const ExpJob *job, ExpJudge judge, const void *self);
 
 RelnStatus __wrap_exp_run(TaskRun *run, const ExpJob *job, ExpJudge judge, const void *self)
 {
     (void)run, (void)judge, (void)self;
+    at_job = job;
     look(&job->parts[0]);
     looked++;
     return RELN_OK;
@@ -200,11 +202,51 @@ static void frames_of_augmentation_have_all_condition_numbers(void **state)
     look_at(&t, "mlp-aug", look_at_frames);
 }
 
+/* ---- jets ---------------------------------------------------------------------------------------------------------- */
+
+enum { FOLDS = 3, BATCH = 16, EPOCHS = 7 };
+
+/* Folds have weights of their own and one part each. An epoch has whole batches only: 88 jets in three folds leave 58 or 59 to
+ * train on, which are 3 batches of 16. */
+static void look_at_fold(const ExpPart *part)
+{
+    static uint64_t first;
+
+    first = looked == 0 ? at_job->stream : first;
+    assert_int_equal(at_job->stream, first + 1000 * (uint64_t)looked);
+    assert_int_equal(at_job->first_part, looked);
+    assert_true(at_job->one_of_several);
+    assert_int_equal(part->steps_per_epoch, 3);
+    assert_int_equal(part->evaluate_every, 3);
+    assert_int_equal(part->steps, 3 * EPOCHS);
+    assert_true(part->last); /* nothing is left to choose an epoch by */
+}
+
+static void folds_of_jets_are_trained_one_by_one(void **state)
+{
+    TaskRun run;
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "jets");
+    scaled_option(&t, "folds", "3");
+    scaled_set(&t, "batch_ours", BATCH);
+    scaled_set(&t, "epochs", EPOCHS);
+    scaled_open(&t);
+    look = look_at_fold;
+    looked = 0;
+    scaled_run(&t, "mlp", &run);
+    assert_int_equal(looked, FOLDS);
+    task_run_clear(&run);
+    scaled_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_of_bodies_begin_where_they_should),
         cmocka_unit_test(targets_of_matrices_have_mean_square_1),
+        cmocka_unit_test(folds_of_jets_are_trained_one_by_one),
         cmocka_unit_test(frames_of_augmentation_have_all_condition_numbers),
     };
 
