@@ -241,11 +241,37 @@ static void folds_of_jets_are_trained_one_by_one(void **state)
     scaled_close(&t);
 }
 
+/* ---- drone --------------------------------------------------------------------------------------------------------- */
+
+/* The one generator turns x to y and keeps z, along which gravity acts. */
+static void look_at_turns(const ExpPart *part)
+{
+    const double *turn;
+
+    (void)part;
+    assert_non_null(at_job->group);
+    assert_int_equal(reln_group_n_lie(at_job->group), 1);
+    turn = reln_rep_lie(reln_rep_vector(at_job->group), 0);
+    assert_true(turn[3] != 0);
+    for (int i = 0; i < 9; i++)
+        assert_true(turn[i] == (i == 1 ? -turn[3] : i == 3 ? turn[3] : 0));
+}
+
+static void rows_about_gravity_turn_about_the_vertical(void **state)
+{
+    Scaled t;
+
+    (void)state;
+    scaled_init(&t, "drone");
+    look_at(&t, "best-gravity", look_at_turns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_of_bodies_begin_where_they_should),
         cmocka_unit_test(targets_of_matrices_have_mean_square_1),
+        cmocka_unit_test(rows_about_gravity_turn_about_the_vertical),
         cmocka_unit_test(folds_of_jets_are_trained_one_by_one),
         cmocka_unit_test(frames_of_augmentation_have_all_condition_numbers),
     };
