@@ -1,5 +1,6 @@
 /* Tests drafts of SPECs: for each kind of data and each number of samples, the network and its training. Every draft is a SPEC
  * that can be read. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "kit/survey.h"
@@ -112,10 +113,98 @@ static void drafts_suit_the_data(void **state)
     reln_ctx_destroy(ctx);
 }
 
+/* ---- what an array is -------------------------------------------------------------------------------------------------- */
+
+/* Arrays of two quaternions in each row; one item of one row may be longer than 1. All items of a row are looked at, and of long
+ * files about two hundred rows that lie evenly. */
+static RelnAs kind_of(RelnCtx *ctx, ptrdiff_t n, ptrdiff_t row, int item)
+{
+    double *q = calloc((size_t)n * 8, sizeof *q);
+    const RelnArray array = RELN_ARRAY("q", RELN_F64, q, n, 2, 4);
+    RelnArchive *archive = NULL;
+    RelnSurvey survey;
+    RelnAs as;
+
+    assert_non_null(q);
+    for (ptrdiff_t i = 0; i < 2 * n;
+         i++) /* not a momentum either: the first number is smaller than the rest */
+        q[4 * i + (i % 2 ? 1 : 3)] = 1;
+    if (row >= 0)
+        q[8 * row + 4 * item] = 0.5;
+    assert_ok(ctx, reln_archive_from_arrays(ctx, "data.npz", 1, &array, &archive));
+    assert_ok(ctx, reln_survey(ctx, archive, &survey));
+    as = survey.arrays[0].as;
+    assert_int_equal(survey.arrays[0].role == RELN_ROLE_UNKNOWN, as != RELN_AS_QUATERNION);
+    reln_survey_clear(&survey);
+    reln_archive_destroy(archive);
+    free(q);
+    return as;
+}
+
+static void all_items_of_rows_decide_what_an_array_is(void **state)
+{
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    assert_int_equal(kind_of(ctx, 5, -1, 0), RELN_AS_QUATERNION);
+    assert_int_equal(kind_of(ctx, 1000, -1, 0), RELN_AS_QUATERNION);
+    for (int item = 0; item < 2; item++) {
+        assert_int_not_equal(kind_of(ctx, 5, 4, item), RELN_AS_QUATERNION);
+        assert_int_not_equal(kind_of(ctx, 200, 199, item), RELN_AS_QUATERNION);
+        assert_int_not_equal(kind_of(ctx, 1000, 500, item), RELN_AS_QUATERNION);
+    }
+    reln_ctx_destroy(ctx);
+}
+
+/* ---- folds ------------------------------------------------------------------------------------------------------------- */
+
+/* Folds are numbers from 0 on, each with a row. */
+static void folds_of_an_array_have_rows(void **state)
+{
+    static const struct {
+        double folds[4];
+        int count;
+        const char *says;
+    } given[] = {
+        {{0, 1, 1, 0}, 2, NULL},
+        {{2, 0, 1, 3}, 4, NULL},
+        {{1, 2, 1, 2}, 0, "f: no row is in fold 0 of 3; wanted rows in every fold"},
+        {{0, 2, 3, 0}, 0, "f: no row is in fold 1 of 4; wanted rows in every fold"},
+        {{0, 0, 0, 0}, 0, "f: all rows are in one fold; wanted two or more"},
+        {{0, 1, 0.5, 0}, 0, "f: row 2 is 0.5; a fold, a whole number from 0 to 4095, was wanted"},
+        {{0, -1, 1, 0}, 0, "f: row 1 is -1; a fold, a whole number from 0 to 4095, was wanted"},
+        {{0, 1, 1, 4096}, 0, "f: row 3 is 4096; a fold, a whole number from 0 to 4095, was wanted"},
+    };
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        double folds[4];
+        const RelnArray array = RELN_ARRAY("f", RELN_F64, folds, 4);
+        RelnArchive *archive = NULL;
+        RelnStatus status;
+        int count = -1;
+
+        memcpy(folds, given[i].folds, sizeof folds);
+        reln_ctx_clear(ctx);
+        assert_ok(ctx, reln_archive_from_arrays(ctx, "data.npz", 1, &array, &archive));
+        status = reln_data_folds(ctx, archive, "f", &count);
+        assert_int_equal(status, given[i].says ? RELN_ERR_FORMAT : RELN_OK);
+        assert_string_equal(reln_ctx_error(ctx), given[i].says ? given[i].says : "");
+        assert_true(given[i].says || count == given[i].count);
+        reln_archive_destroy(archive);
+    }
+    reln_ctx_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drafts_suit_the_data),
+        cmocka_unit_test(all_items_of_rows_decide_what_an_array_is),
+        cmocka_unit_test(folds_of_an_array_have_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
