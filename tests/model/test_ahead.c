@@ -73,7 +73,7 @@ static void predict(Run *r, int step, double *out)
     out[NUMBERS - 1] = *(const double *)reln_plan_output(r->plan, "loss", NULL);
 }
 
-/* Predicts a step. The time spent waiting for data is a sum over the steps so far, and part of the time that went by. */
+/* Predicts a step. The reported waiting time adds up over steps, and is never longer than the time that has passed. */
 static void predict_timed(Run *r, int step, double *out)
 {
     const double before = reln_data_waited(r->w.data), begin = reln_wall_seconds();

@@ -113,7 +113,7 @@ static void drafts_suit_the_data(void **state)
     reln_ctx_destroy(ctx);
 }
 
-/* ---- what an array is -------------------------------------------------------------------------------------------------- */
+/* ---- kinds of arrays ---------------------------------------------------------------------------------------------------- */
 
 /* Arrays of two quaternions in each row; one item of one row may be longer than 1. All items of a row are looked at, and of long
  * files about two hundred rows that lie evenly. */

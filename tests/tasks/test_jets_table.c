@@ -767,7 +767,7 @@ static int n_shown, n_subjets;
 RelnStatus __real_exp_predict(Exp *e, int plan, const ExpSet *set, double *out);
 RelnStatus __wrap_exp_predict(Exp *e, int plan, const ExpSet *set, double *out);
 
-/* Keeps what the network says of the subjets of the first jets that are shown. */
+/* Stores the network's answer about the subjets of the first jets that are shown. */
 RelnStatus __wrap_exp_predict(Exp *e, int plan, const ExpSet *set, double *out)
 {
     TRY(__real_exp_predict(e, plan, set, out));

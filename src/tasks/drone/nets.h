@@ -100,12 +100,13 @@ void drone_ours_begin(RelnStore *store, const DroneModel *model);
 
 /* A DroneFit is a polynomial in time of degree 5 that was fitted to the velocities of a window. */
 enum { DRONE_FIT = 6 };
-#define DRONE_FIT_PACE                                                                             \
-    4.0 /* logarithms of its numbers are parameters times this, so that they are learned fast enough */
+/* Its parameters times this are logarithms of its numbers, so that they are learned fast enough. */
+#define DRONE_FIT_PACE 4.0
 typedef struct DroneFit {
-    RelnNode *u; /* (3, nodes): means of the polynomial over the samples of nodes */
-    RelnNode *
-        information; /* (9, 1): the inverse covariance of its mean over the window, up to a factor */
+    /* (3, nodes): means of the polynomial over the samples of nodes */
+    RelnNode *u;
+    /* (9, 1): the inverse covariance of its mean over the window, up to a factor */
+    RelnNode *information;
 } DroneFit;
 /* Fits it to velocities v with positive weights w (200, 9, 1); wv (200, 3, 1) are the products of both. All are in double
  * precision. */

@@ -113,12 +113,12 @@ static RelnNode *mixed(const RelnNet *net, const char *name, RelnNode *x, RelnNo
 
 /* ---- the polynomial at the start ------------------------------------------------------------------------------------ */
 
-/* Logarithms of the factors of resolvents, squares and cubes at the start, for sizes c from small to large. The square of the
+/* The factors of resolvents, squares and cubes have these logarithms at the start, for sizes c from small to large. The square of the
  * first dominates: a measurement with errors of 4 m/s counts about 3,000 times less than one with errors of 0.2 m/s. */
 enum { SIZES = 3, POWERS = 3 };
 static const double factors[POWERS][SIZES] = {{-5, -8, -8}, {0, -8, -8}, {-2, -8, -8}};
 
-/* Weights of samples: sums of powers of resolvents with learned positive factors, (P, 9, 3) -> (P, 9, 1). */
+/* Computes weights of samples, sums of powers of resolvents with learned positive factors: (P, 9, 3) -> (P, 9, 1). */
 static RelnNode *weights(const RelnNet *net, RelnNode *m)
 {
     RelnGraph *g = net->graph;

@@ -9,7 +9,7 @@
 
 #include "tasks/drone/nets.h"
 
-/* Numbers r_k at the start. Accelerations are larger than their changes, so r_k grows with k; r_0 is almost 0, because nothing is
+/* The numbers r_k have these values at the start. Accelerations are larger than their changes, so r_k grows with k; r_0 is almost 0, because nothing is
  * known of the mean velocity. */
 static const double starts[DRONE_FIT] = {1e-6, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3};
 
@@ -31,7 +31,7 @@ static RelnNode *wide(RelnGraph *g, RelnNode *x)
     return reln_cast(g, x, RELN_F64);
 }
 
-/* The mean over samples of x p_i, or of x p_i p_j: (P, K, 1) -> (K, 6) or (K, 36). */
+/* Computes the mean over samples of x p_i, or of x p_i p_j: (P, K, 1) -> (K, 6) or (K, 36). */
 static RelnNode *moments(RelnGraph *g, RelnNode *x, bool pairs)
 {
     enum { MOST = DRONE_FIT * DRONE_FIT };
@@ -47,7 +47,7 @@ static RelnNode *moments(RelnGraph *g, RelnNode *x, bool pairs)
                     wide(g, reln_const(g, (RelnDims){.r = DRONE_WINDOW, .c = n}, NULL, table)));
 }
 
-/* The numbers r_k times the identity, at the places (k, k) of 36 channels. */
+/* Puts the numbers r_k times the identity at the places (k, k) of 36 channels. */
 static RelnNode *ridge(const RelnNet *net)
 {
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -100,7 +100,7 @@ static Pivot eliminate(const RelnNet *net, int k, RelnNode **m, RelnNode **b)
     return p;
 }
 
-/* Values of p_k at the means of `each` samples: (6, nodes) as a constant. */
+/* Computes the means of p_k over the samples of nodes: (6, nodes) as a constant. */
 static RelnNode *at_nodes(RelnGraph *g, int nodes)
 {
     const int each = DRONE_WINDOW / nodes;
