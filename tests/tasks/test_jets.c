@@ -143,7 +143,7 @@ static void rates_are_as_published(void **state)
 {
     enum { EPOCHS = 35, STEPS = 14 };
     const JetsScale scale = {.rate = 1e-3, .epochs = EPOCHS};
-    const RelnSchedule s = jets_schedule(&scale, JETS_PUBLISHED, STEPS);
+    const RelnSchedule s = jets_schedule(&scale, scale.epochs, JETS_PUBLISHED, STEPS);
     ptrdiff_t n;
     double *want = load("lr_schedule", &n);
 
@@ -706,6 +706,39 @@ static void rows_are_compared_with_lorentznet(void **state)
     close_env(&env);
 }
 
+/* A pre-trained row is compared with the pre-trained LorentzNet, and the other rows are not. */
+static void pretrained_rows_are_compared_with_each_other(void **state)
+{
+    static const char *const names[] = {"lorentznet-drawn-84", "lorentznet-ours-84",
+                                        "joined-drawn-84", "joined-84"};
+    TaskEnv env = open_env(TASK_SMOKE);
+    TaskRun runs[4] = {{0}};
+    char text[1024] = "";
+
+    (void)state;
+    for (int r = 0; r < 4; r++) {
+        runs[r] = (TaskRun){.env = &env, .seed = 1, .done = true};
+        for (int m = 0; m < env.task->n_models; m++)
+            if (strcmp(env.task->models[m].name, names[r]) == 0)
+                runs[r].model = &env.task->models[m];
+        for (int i = 0; i < 8; i++)
+            assert_ok(env.ctx, task_curve(&runs[r], JETS_CURVE_SCORES, i + 0.5 * (i >= 4), i));
+    }
+    assert_ok(env.ctx, jets_remarks(&env, runs, 4, 1, append_line, text));
+    assert_non_null(strstr(text, "parts of jets, pre-trained on generated jets (ours), seed 1: AUC "
+                                 "+0.0000 against LorentzNet 84 k, our recipe, pre-trained"));
+    assert_non_null(strstr(text, "beside parts of jets (ours), seed 1: AUC +0.0000 against "
+                                 "LorentzNet 84 k, our recipe, 95 %"));
+    runs[0].done = false; /* without that row, the one that is not pre-trained takes its place */
+    text[0] = '\0';
+    assert_ok(env.ctx, jets_remarks(&env, runs, 4, 1, append_line, text));
+    assert_non_null(strstr(text, "parts of jets, pre-trained on generated jets (ours), seed 1: AUC "
+                                 "+0.0000 against LorentzNet 84 k, our recipe, 95 %"));
+    for (int r = 0; r < 4; r++)
+        task_run_clear(&runs[r]);
+    close_env(&env);
+}
+
 static void refused(const char *path, File *f, const JetsFiles *files, const char *message)
 {
     TaskEnv env = open_env(TASK_SMOKE);
@@ -837,6 +870,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(jets_are_read_from_files, folder_set_up, folder_tear_down),
         cmocka_unit_test_setup_teardown(a_table_of_pandas_is_read, folder_set_up, folder_tear_down),
         cmocka_unit_test(rows_are_compared_with_lorentznet),
+        cmocka_unit_test(pretrained_rows_are_compared_with_each_other),
         cmocka_unit_test_setup_teardown(labels_are_whole_numbers, folder_set_up, folder_tear_down),
         cmocka_unit_test_setup_teardown(bad_files_are_refused_in_a_line, folder_set_up,
                                         folder_tear_down),

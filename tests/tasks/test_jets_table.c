@@ -758,6 +758,78 @@ static void trained_rows_have_the_numbers_of_their_scores(void **state)
     scaled_close(&t);
 }
 
+/* ---- pre-training ---------------------------------------------------------------------------------------------------- */
+
+enum {
+    DRAWN = 128,
+    ROUNDS = 2
+}; /* four times the 32 jets of scale smoke, and epochs of pre-training */
+static int times_drawn[DRAWN], n_drawn;
+static bool drawn_wrongly;
+
+RelnStatus __real_jets_toy_fill(TaskEnv *env, const JetsToy *toy, uint64_t seed, uint64_t first,
+                                ptrdiff_t n, Jets *out);
+RelnStatus __wrap_jets_toy_fill(TaskEnv *env, const JetsToy *toy, uint64_t seed, uint64_t first,
+                                ptrdiff_t n, Jets *out);
+
+/* Counts how often each generated jet of pre-training is drawn. */
+RelnStatus __wrap_jets_toy_fill(TaskEnv *env, const JetsToy *toy, uint64_t seed, uint64_t first,
+                                ptrdiff_t n, Jets *out)
+{
+    if (first >= JETS_TOY_PRETRAINING) {
+        const uint64_t jet = first - JETS_TOY_PRETRAINING;
+
+        drawn_wrongly = drawn_wrongly || n != 1 || jet >= DRAWN || toy->match_mass;
+        times_drawn[jet % DRAWN] += 1;
+        n_drawn += (int)n;
+        /* each epoch has every jet once */
+        if (n_drawn % DRAWN == 0)
+            for (int i = 0; i < DRAWN; i++)
+                drawn_wrongly = drawn_wrongly || times_drawn[i] != n_drawn / DRAWN;
+    }
+    return __real_jets_toy_fill(env, toy, seed, first, n, out);
+}
+
+static void run_row(Scaled *t, const char *row, int epochs, TaskRun *run)
+{
+    memset(times_drawn, 0, sizeof times_drawn);
+    n_drawn = 0;
+    scaled_init(t, "jets");
+    scaled_set(t, "epochs", epochs);
+    scaled_set(t, "test", 8);
+    scaled_open(t);
+    scaled_run(t, row, run);
+}
+
+/* A pre-trained row sees each of its generated jets once in an epoch, none of which is a jet of the sets, and then trains for a third
+ * of the epochs. The other rows draw no such jets, and do not end with the same scores. */
+static void pretraining_draws_further_jets(void **state)
+{
+    static Listed with, without;
+    TaskRun run;
+    Scaled t;
+
+    (void)state;
+    run_row(&t, "lorentznet-drawn-84", ROUNDS, &run);
+    assert_int_equal(n_drawn, ROUNDS * DRAWN);
+    assert_false(drawn_wrongly);
+    assert_int_equal(task_curve_named(&run, "training loss, generated jets")->n, ROUNDS);
+    assert_int_equal(task_curve_named(&run, "validation accuracy")->n, 1);
+    list(&run, &with);
+    task_run_clear(&run);
+    scaled_close(&t);
+
+    run_row(&t, "lorentznet-ours-84", 1, &run);
+    assert_int_equal(n_drawn, 0);
+    assert_null(task_curve_named(&run, "training loss, generated jets"));
+    list(&run, &without);
+    task_run_clear(&run);
+    scaled_close(&t);
+    assert_int_equal(with.n, without.n);
+    for (int i = 0; i < with.n; i++)
+        assert_true(with.score[i] != without.score[i]);
+}
+
 /* ---- subjets --------------------------------------------------------------------------------------------------------- */
 
 enum { TOPS = 3, MOST_SUBJETS = 16 };
@@ -954,6 +1026,7 @@ int main(void)
                                         folder_tear_down),
         cmocka_unit_test(trained_rows_have_the_numbers_of_their_scores),
         cmocka_unit_test(particles_of_tops_are_shown_in_their_subjets),
+        cmocka_unit_test(pretraining_draws_further_jets),
         cmocka_unit_test(two_rows_are_compared_draw_by_draw),
         cmocka_unit_test(points_between_equal_steps_are_left_out),
         cmocka_unit_test(draws_of_one_class_are_left_out),

@@ -83,6 +83,8 @@ typedef struct JetsToy {
 
 /* Draws one jet, sorted by transverse momentum; returns the number of particles, at most JETS_MOST. */
 int jets_toy_draw(RelnRng *rng, const JetsToy *toy, bool top, double p[JETS_MOST][4]);
+/* The jets of pre-training are numbered from here, and the jets of the sets from 0. */
+#define JETS_TOY_PRETRAINING ((uint64_t)1 << 40)
 /* Draws n jets, every second one a top quark, and appends them to `out`. Jet i is a function of (seed, first
  * + i). */
 RelnStatus jets_toy_fill(TaskEnv *env, const JetsToy *toy, uint64_t seed, uint64_t first,
@@ -229,10 +231,13 @@ typedef struct JetsModel {
     int towers; /* JETS_PARTS: number of networks whose logits are averaged */
     int messages; /* JETS_PARTS: blocks of LorentzNet in place of the first tower; 0: none */
     int stream;   /* added to the seed, so that two rows with the same function start differently */
-    bool bank;    /* psi of the product at three scales */
-    bool bivectors; /* JETS_GRADED */
-    bool shown;     /* features after each block are outputs, for tests */
-    char pad[5];
+    int drawn; /* pre-training on generated jets: their number, in units of the scale's; 0: none */
+    int drawn_epochs; /* epochs of pre-training, at most those of the scale */
+    int shorter;      /* after pre-training, the scale's number of epochs is divided by this */
+    bool bank;        /* psi of the product at three scales */
+    bool bivectors;   /* JETS_GRADED */
+    bool shown;       /* features after each block are outputs, for tests */
+    char pad[1];
 } JetsModel;
 
 /* ---- model.c ----------------------------------------------------------------------------------------------------- */

@@ -300,7 +300,7 @@ RelnStatus jets_judge(TaskRun *run, Exp *e, const void *self)
     TRY(put_numbers(f, &s, f->test));
     run->metrics[JETS_MS] = 1e3 * f->seconds / (double)f->n_test;
     if (is_trained(f) && f->n_validation == 0)
-        run->metrics[JETS_CHOSEN] = exp_best_metric(e, 0, true);
+        run->metrics[JETS_CHOSEN] = exp_best_metric(e, f->part, true);
     return judge_more(e, f);
 }
 
@@ -314,7 +314,7 @@ RelnStatus jets_judge_fold(TaskRun *run, Exp *e, const void *self)
     for (ptrdiff_t i = 0; i < f->n_test; i++)
         f->pooled[f->test[i]] = f->scores[i];
     if (is_trained(f))
-        f->best += exp_best_metric(e, 0, true) / f->data->folds;
+        f->best += exp_best_metric(e, f->part, true) / f->data->folds;
     return RELN_OK;
 }
 
@@ -386,21 +386,30 @@ static RelnStatus compare(TaskEnv *env, int n, const TaskRun *const *a, const Ta
     return status;
 }
 
-/* Returns the run of a seed with which all others are compared: LorentzNet trained with our recipe if that row was run,
- * LorentzNet without its clamp otherwise. */
-static const TaskRun *reference(const TaskRun *runs, int n_models, int n_seeds, int seed)
+/* Returns the finished run of a seed whose row is the first of these names; NULL: there is none. */
+static const TaskRun *first_of(const TaskRun *runs, int n_models, int n_seeds, int seed,
+                               const char *const *names)
 {
-    static const char *const names[] = {"lorentznet-ours-84", "lorentznet-free-84",
-                                        "lorentznet-84"};
-
-    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+    for (; *names; names++)
         for (int m = 0; m < n_models; m++) {
             const TaskRun *run = &runs[m * n_seeds + seed];
 
-            if (run->done && strcmp(run->model->name, names[k]) == 0)
+            if (run->done && strcmp(run->model->name, *names) == 0)
                 return run;
         }
     return NULL;
+}
+
+/* Returns the run of a seed with which a row is compared: LorentzNet pre-trained or trained as our rows are if that row was run,
+ * LorentzNet without its clamp otherwise. */
+static const TaskRun *reference(const TaskRun *runs, int n_models, int n_seeds, int seed,
+                                const TaskModel *row)
+{
+    static const char *const names[] = {"lorentznet-drawn-84", "lorentznet-ours-84",
+                                        "lorentznet-free-84", "lorentznet-84", NULL};
+    const JetsModel *model = row->settings;
+
+    return first_of(runs, n_models, n_seeds, seed, model->drawn > 0 ? names : names + 1);
 }
 
 static bool in_mev(const TaskRun *runs, int n)
@@ -419,9 +428,9 @@ static int comparable(const TaskRun *runs, int n_models, int n_seeds, int model,
 
     for (int s = 0; s < n_seeds; s++) {
         const TaskRun *run = &runs[model * n_seeds + s],
-                      *other = reference(runs, n_models, n_seeds, s);
+                      *other = run->done ? reference(runs, n_models, n_seeds, s, run->model) : NULL;
 
-        if (!run->done || !other || run == other ||
+        if (!other || run == other ||
             !same_jets(task_curve_named(run, JETS_CURVE_SCORES),
                        task_curve_named(other, JETS_CURVE_SCORES)) ||
             (n > 0 && (other->model != b[0]->model ||

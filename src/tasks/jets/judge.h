@@ -65,7 +65,8 @@ typedef struct JetsFit {
     ptrdiff_t n_train, n_validation, n_test;
     ptrdiff_t *train, *validation, *test; /* jets of the source */
     int batch_size;
-    uint64_t per_epoch;
+    int part; /* the part of the job that trains on the source: after pre-training 1, else 0 */
+    uint64_t per_epoch, drawn_per_epoch;
     Jets jets;
     JetsBatch batch;
     double threshold; /* threshold of rows without training */
@@ -89,6 +90,7 @@ RelnStatus jets_remarks(TaskEnv *env, const TaskRun *runs, int n_models, int n_s
                         void (*remark)(void *self, const char *line), void *self);
 
 /* Returns the rate of each step; for JETS_PUBLISHED and 35 epochs, that of the published code. */
-RelnSchedule jets_schedule(const JetsScale *scale, JetsRecipe recipe, uint64_t per_epoch);
+RelnSchedule jets_schedule(const JetsScale *scale, int epochs, JetsRecipe recipe,
+                           uint64_t per_epoch);
 
 #endif

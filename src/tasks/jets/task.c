@@ -23,6 +23,8 @@
           .width = width_, .blocks = blocks_, .channels = 4, .subjets = 8, .bank = true,           \
           __VA_ARGS__)
 
+#define PRETRAINED .drawn = 4, .drawn_epochs = 3, .shorter = 3
+
 static const TaskModel models[] = {
     {.name = "mass", .label = "jet mass", .settings = MODEL(.kind = JETS_MASS)},
     {.name = "count", .label = "number of particles", .settings = MODEL(.kind = JETS_COUNT)},
@@ -77,6 +79,15 @@ static const TaskModel models[] = {
      .label = "LorentzNet 84 k, our recipe",
      .from = TASK_FULL,
      .settings = MESSAGES(1, SMALL, .limit = 10, .recipe = JETS_OURS)},
+    {.name = "joined-drawn-84",
+     .label = "LorentzNet beside parts of jets, pre-trained on generated jets (ours)",
+     .from = TASK_FULL,
+     .settings = MODEL(.kind = JETS_PARTS, .width = 42, .blocks = 1, .towers = 2, .messages = 5,
+                       .scale = 1, .step = 0.005, .limit = 10, .recipe = JETS_OURS, PRETRAINED)},
+    {.name = "lorentznet-drawn-84",
+     .label = "LorentzNet 84 k, our recipe, pre-trained on generated jets",
+     .from = TASK_FULL,
+     .settings = MESSAGES(1, SMALL, .limit = 10, .recipe = JETS_OURS, PRETRAINED)},
     {.name = "lorentznet-224",
      .label = "LorentzNet 224 k, clamped as published",
      .from = TASK_FULL,
@@ -147,6 +158,9 @@ static const Key model_keys[] = {
     TASK_FIELD(JetsModel, towers, .kind = KEY_WHOLE, .before = "0"),
     TASK_FIELD(JetsModel, messages, .kind = KEY_WHOLE, .before = "0"),
     TASK_WHOLE(JetsModel, stream),
+    TASK_FIELD(JetsModel, drawn, .kind = KEY_WHOLE, .before = "0"),
+    TASK_FIELD(JetsModel, drawn_epochs, .kind = KEY_WHOLE, .before = "0"),
+    TASK_FIELD(JetsModel, shorter, .kind = KEY_WHOLE, .before = "0"),
     TASK_FLAG(JetsModel, bank),
     TASK_FLAG(JetsModel, bivectors),
     TASK_FLAG(JetsModel, shown),
@@ -193,11 +207,16 @@ static RelnStatus read_folds(TaskEnv *env, int *folds)
     return RELN_OK;
 }
 
+static JetsToy toy_of(const TaskEnv *env)
+{
+    return (JetsToy){.match_n = task_choice(env, "match-n") == 1,
+                     .match_mass = task_choice(env, "match-mass") == 1};
+}
+
 static RelnStatus draw_toy(TaskEnv *env, JetsData *d)
 {
     const JetsScale *scale = task_scale(env);
-    const JetsToy toy = {.match_n = task_choice(env, "match-n") == 1,
-                         .match_mass = task_choice(env, "match-mass") == 1};
+    const JetsToy toy = toy_of(env);
     const int counts[JETS_SETS] = {scale->train, scale->validation, scale->test};
     uint64_t first = 0;
 
@@ -263,9 +282,10 @@ static RelnStatus prepare(TaskEnv *env, void **data)
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-RelnSchedule jets_schedule(const JetsScale *scale, JetsRecipe recipe, uint64_t per_epoch)
+RelnSchedule jets_schedule(const JetsScale *scale, int epochs, JetsRecipe recipe,
+                           uint64_t per_epoch)
 {
-    const int epochs = scale->epochs, warm = epochs / 8, ends = epochs >= 35 ? 3 : 0;
+    const int warm = epochs / 8, ends = epochs >= 35 ? 3 : 0;
     RelnSchedule s = {.rate = scale->rate};
 
     if (recipe == JETS_OURS || epochs < 8)
@@ -310,6 +330,34 @@ static RelnStatus load(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
     TRY(jets_source_read(f->run->env, f->source, f->batch_size, which, &f->jets));
     jets_batch_fill(&f->batch, &f->jets, NULL);
     *n_samples = f->batch_size;
+    return exp_bind(exp_plan(e, f->part), &f->batch.set);
+}
+
+/* Returns the number of generated jets of pre-training. */
+static ptrdiff_t n_drawn(const JetsFit *f)
+{
+    const JetsScale *scale = task_scale(f->run->env);
+
+    return (ptrdiff_t)f->model->drawn * scale->train;
+}
+
+/* Loads the samples of a step of pre-training: each generated jet is drawn when a batch needs it. Equal masses are a matter of
+ * weights of a whole set, so these jets have none. */
+static RelnStatus load_drawn(Exp *e, void *self, uint64_t step, ptrdiff_t *n_samples)
+{
+    JetsFit *f = self;
+    const JetsScale *scale = task_scale(f->run->env);
+    const JetsToy toy = {.match_n = toy_of(f->run->env).match_n};
+    ptrdiff_t which[JETS_BATCH];
+
+    reln_shuffle(f->run->seed + (uint64_t)f->fold, step / f->drawn_per_epoch, n_drawn(f),
+                 (ptrdiff_t)(step % f->drawn_per_epoch) * f->batch_size, f->batch_size, which);
+    f->jets.n = f->jets.n_particles = 0;
+    for (int i = 0; i < f->batch_size; i++)
+        TRY(jets_toy_fill(f->run->env, &toy, (uint64_t)scale->data_seed,
+                          JETS_TOY_PRETRAINING + (uint64_t)which[i], 1, &f->jets));
+    jets_batch_fill(&f->batch, &f->jets, NULL);
+    *n_samples = f->batch_size;
     return exp_bind(exp_plan(e, 0), &f->batch.set);
 }
 
@@ -336,34 +384,75 @@ static RelnStatus evaluate(Exp *e, void *self, RelnEvaluation *out)
     return RELN_OK;
 }
 
+/* Returns the part that trains on the generated jets; the last weights begin the training on the source. */
+static ExpPart pretraining(JetsFit *f)
+{
+    const JetsScale *scale = task_scale(f->run->env);
+    const int epochs =
+        f->model->drawn_epochs < scale->epochs ? f->model->drawn_epochs : scale->epochs;
+    const uint64_t steps = f->drawn_per_epoch * (uint64_t)epochs;
+
+    return (ExpPart){.load = load_drawn,
+                     .loss_of = jets_loss,
+                     .self = f,
+                     .steps_per_epoch = f->drawn_per_epoch,
+                     .steps = steps,
+                     .evaluate_every = f->drawn_per_epoch,
+                     .schedule = task_schedule(scale->rate, true, steps, 20, scale->floor),
+                     .decay = scale->decay,
+                     .loss_curve = "training loss, generated jets",
+                     .last = true};
+}
+
+static ExpPart training(JetsFit *f)
+{
+    const JetsScale *scale = task_scale(f->run->env);
+    const int shorter = f->model->shorter > 1 ? scale->epochs / f->model->shorter : scale->epochs;
+    const int epochs = shorter > 0 ? shorter : 1;
+
+    return (ExpPart){.load = load,
+                     .loss_of = jets_loss,
+                     .evaluate = evaluate,
+                     .self = f,
+                     .fresh = f->part > 0,
+                     .steps_per_epoch = f->per_epoch,
+                     .steps = f->per_epoch * (uint64_t)epochs,
+                     .evaluate_every = f->per_epoch,
+                     .schedule = jets_schedule(scale, epochs, f->model->recipe, f->per_epoch),
+                     .decay = scale->decay,
+                     .metric = "accuracy",
+                     .curve = f->n_validation > 0 ? "validation accuracy"
+                                                  : "accuracy on the judged jets",
+                     .curve_metric = true,
+                     .last = f->n_validation == 0};
+}
+
 static RelnStatus fit_one(JetsFit *f, ExpJudge judge)
 {
     const JetsScale *scale = task_scale(f->run->env);
     const bool ours = f->model->recipe == JETS_OURS;
-    ExpPart part = {.load = load, .loss_of = jets_loss, .evaluate = evaluate, .self = f};
+    ptrdiff_t least = f->n_train;
+    ExpPart parts[2];
     ExpJob job = {.symmetry = jets_symmetry(f->model),
                   .features = "gl:4",
                   .dtype = scale->dtype,
                   .stream = (uint64_t)(f->model->stream + 1000 * f->fold),
                   .network = jets_network,
                   .model = f->model,
-                  .n_parts = 1,
-                  .parts = &part,
-                  .first_part = f->fold,
+                  .parts = parts,
                   .one_of_several = f->data->folds > 0};
 
+    f->part = f->model->drawn > 0 ? 1 : 0;
+    if (f->part > 0 && n_drawn(f) < least)
+        least = n_drawn(f);
     f->batch_size = ours ? scale->batch_ours : scale->batch;
-    f->batch_size = f->n_train < f->batch_size ? (int)f->n_train : f->batch_size;
+    f->batch_size = least < f->batch_size ? (int)least : f->batch_size;
     f->per_epoch = (uint64_t)(f->n_train / f->batch_size);
-    part.steps_per_epoch = f->per_epoch;
-    part.steps = f->per_epoch * (uint64_t)scale->epochs;
-    part.evaluate_every = f->per_epoch;
-    part.schedule = jets_schedule(scale, f->model->recipe, f->per_epoch);
-    part.decay = scale->decay;
-    part.metric = "accuracy";
-    part.curve = f->n_validation > 0 ? "validation accuracy" : "accuracy on the judged jets";
-    part.curve_metric = true;
-    part.last = f->n_validation == 0;
+    f->drawn_per_epoch = (uint64_t)(n_drawn(f) / f->batch_size);
+    parts[0] = pretraining(f);
+    parts[f->part] = training(f);
+    job.n_parts = f->part + 1;
+    job.first_part = f->fold * job.n_parts;
     if (f->model->subjets > 0)
         job.others[0] = jets_memberships;
     if (f->model->kind == JETS_MASS || f->model->kind == JETS_COUNT)
