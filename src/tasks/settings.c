@@ -80,7 +80,7 @@ static void put_option(const TaskEnv *env, int i, RelnDoc *doc, RelnDocNode *map
     const char *value =
         option->file ? env->fingerprints[i] : task_option(env, env->task->options[i].name);
 
-    reln_doc_set_text(doc, map, option->name, value ? value : "");
+    reln_doc_set_text(doc, map, option->name, value && !option->output ? value : "");
 }
 
 RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc)

@@ -83,6 +83,9 @@ typedef struct TaskOption {
     bool
         file; /* the value names a file or folder, whose fingerprint is part of the settings; not given:
                * none */
+    bool
+        output; /* the value names a folder that is written; results do not depend on it, so that it
+                  * is empty in the settings */
 } TaskOption;
 /* The words of an array of texts, or of the field `name` of an array of structs. */
 #define TASK_WORDS(array)                                                                          \

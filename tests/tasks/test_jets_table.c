@@ -6,7 +6,9 @@
 
 #include "support/folder.h"
 #include "tasks/jets/judge.h"
+#include "tasks/files.h"
 #include "tasks/scaled.h"
+#include "tasks/settings.h"
 
 /* A few thousand roundings of sums of numbers up to 1. */
 #define SUMS 1e-12
@@ -716,6 +718,77 @@ static void validation_chooses_the_epoch(void **state)
     remove_sets(f);
 }
 
+/* Trains the small network on jets, of a folder if there is one; *settings is freed by the caller. */
+static void train_small(const char *option, const char *folder, bool weighted, Listed *out,
+                        char **settings)
+{
+    TaskRun run;
+    Scaled t;
+
+    scaled_init(&t, "jets");
+    scaled_option(&t, option, folder);
+    scaled_option(&t, "match-mass", weighted && strcmp(option, "save") == 0 ? "yes" : "no");
+    if (weighted && strcmp(option, "data") == 0)
+        scaled_option(&t, "weights", "weight");
+    scaled_set(&t, "train", 100);
+    scaled_set(&t, "most", 0);
+    scaled_open(&t);
+    scaled_run(&t, "mlp", &run);
+    list(&run, out);
+    *settings = task_settings_text(&run);
+    assert_non_null(*settings);
+    task_run_clear(&run);
+    scaled_close(&t);
+}
+
+/* Generated jets that were saved train the same network as the ones that were not, weights included; and saving changes no
+ * setting, so that a run with it is not made again without it. */
+static void saved_jets_are_the_generated_ones(void **state)
+{
+    const Folder *f = *state;
+    static Listed drawn, read;
+    char *settings, *others, folder[1024];
+
+    snprintf(folder, sizeof folder, "%s/saved", f->directory);
+    for (int weighted = 0; weighted < 2; weighted++) {
+        train_small("save", folder, weighted, &drawn, &settings);
+        train_small("data", folder, weighted, &read, &others);
+        assert_int_equal(drawn.n, read.n);
+        for (int i = 0; i < drawn.n; i++) {
+            assert_int_equal(drawn.label[i], read.label[i]);
+            assert_true(drawn.score[i] == read.score[i]);
+        }
+        assert_null(strstr(settings, "saved"));
+        assert_non_null(strstr(settings, "\"save\": \"\""));
+        free(settings);
+        free(others);
+    }
+    for (int s = 0; s < JETS_SETS; s++)
+        unlink(path_in(
+            f, (const char *const[]){"saved/train.npz", "saved/val.npz", "saved/test.npz"}[s]));
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* Jets of files are not saved again. */
+static void jets_of_files_are_not_saved(void **state)
+{
+    const Folder *f = *state;
+    Scaled t, made;
+
+    scaled_init(&made, "jets");
+    scaled_open(&made);
+    write_sets(&made, f, true, false);
+    scaled_init(&t, "jets");
+    scaled_option(&t, "data", f->directory);
+    scaled_option(&t, "save", f->directory);
+    assert_int_equal(reln_ctx_create(NULL, &t.env.ctx), RELN_OK);
+    assert_int_equal(t.task.prepare(&t.env, &t.data), RELN_ERR_ARG);
+    assert_non_null(strstr(t.env.message, "--save is for generated jets, and --data has the jets"));
+    scaled_close(&t);
+    scaled_close(&made);
+    remove_sets(f);
+}
+
 /* ---- trained rows ---------------------------------------------------------------------------------------------------- */
 
 static double largest(const TaskRun *run, const char *name)
@@ -1023,6 +1096,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(units_and_weights_of_files_count, folder_set_up,
                                         folder_tear_down),
         cmocka_unit_test_setup_teardown(validation_chooses_the_epoch, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(saved_jets_are_the_generated_ones, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(jets_of_files_are_not_saved, folder_set_up,
                                         folder_tear_down),
         cmocka_unit_test(trained_rows_have_the_numbers_of_their_scores),
         cmocka_unit_test(particles_of_tops_are_shown_in_their_subjets),

@@ -72,7 +72,7 @@ bool jets_source_in_mev(const JetsSource *source); /* the file was */
 RelnStatus jets_source_read(TaskEnv *env, const JetsSource *source, ptrdiff_t n,
                             const ptrdiff_t *which, Jets *out);
 
-/* ---- toy.c ------------------------------------------------------------------------------------------------------- */
+/* ---- toy.c, save.c ------------------------------------------------------------------------------------------------------- */
 
 /* A generator of jets: a shower ordered by virtuality that conserves four-momentum at each step; in half of
  * the jets a top quark decays to b q q'. It is not the benchmark, but its counts and masses are similar. */
@@ -89,6 +89,10 @@ int jets_toy_draw(RelnRng *rng, const JetsToy *toy, bool top, double p[JETS_MOST
  * + i). */
 RelnStatus jets_toy_fill(TaskEnv *env, const JetsToy *toy, uint64_t seed, uint64_t first,
                          ptrdiff_t n, Jets *out);
+
+/* Writes jets as an .npz with the arrays that jets_source_open() reads: Pmu (n, JETS_MOST, 4) in single precision, Nobj, is_signal;
+ * and weight, if one is not 1. */
+RelnStatus jets_save(TaskEnv *env, const char *path, const Jets *jets);
 
 /* ---- lorentz.c --------------------------------------------------------------------------------------------------- */
 

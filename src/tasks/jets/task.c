@@ -230,6 +230,25 @@ static RelnStatus draw_toy(TaskEnv *env, JetsData *d)
     return RELN_OK;
 }
 
+/* Writes the generated jets of each set. Jets of files are there already. */
+static RelnStatus save_toy(TaskEnv *env, const JetsData *d, const char *folder)
+{
+    static const char *const names[JETS_SETS] = {"train", "val", "test"};
+    char path[JETS_PATH];
+
+    if (task_option(env, "data"))
+        return task_fail(env, RELN_ERR_ARG,
+                         "--save is for generated jets, and --data has the jets of %.120s",
+                         task_option(env, "data"));
+    TRY(reln_folder_make(env->ctx, folder));
+    for (int s = 0; s < JETS_SETS; s++) {
+        if (snprintf(path, sizeof path, "%s/%s.npz", folder, names[s]) >= (int)sizeof path)
+            return task_fail(env, RELN_ERR_ARG, "--save: the path of the folder is too long");
+        TRY(jets_save(env, path, &d->toy[s]));
+    }
+    return RELN_OK;
+}
+
 static RelnStatus open_files(TaskEnv *env, JetsData *d)
 {
     const JetsFiles files = {.extra = task_option(env, "inputs"),
@@ -274,6 +293,8 @@ static RelnStatus prepare(TaskEnv *env, void **data)
         return task_nomem(env);
     TRY(read_folds(env, &d->folds));
     TRY(task_option(env, "data") ? open_files(env, d) : draw_toy(env, d));
+    if (task_option(env, "save"))
+        TRY(save_toy(env, d, task_option(env, "save")));
     TRY(join(env, d));
     if (d->folds == 0 && !d->sets[JETS_TEST])
         d->folds = 5; /* one file: every jet is tested by a network that was not trained on it */
@@ -598,7 +619,7 @@ const Task task_jets = {
                 [JETS_MS] = {.name = "ms_per_jet", .label = "ms a jet"}},
     .n_models = sizeof models / sizeof models[0],
     .models = models,
-    .n_options = 6,
+    .n_options = 7,
     .options = {{.name = "data",
                  .help = "jets of a file, or of a folder with train, val and test files",
                  .file = true},
@@ -610,7 +631,10 @@ const Task task_jets = {
                  TASK_WORDS(no_yes)},
                 {.name = "match-mass",
                  .help = "generated jets are weighed to equal masses",
-                 TASK_WORDS(no_yes)}},
+                 TASK_WORDS(no_yes)},
+                {.name = "save",
+                 .help = "a folder that gets the generated jets: train, val and test .npz",
+                 .output = true}},
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
     .seeds = {1, 1, 1},
