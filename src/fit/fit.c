@@ -327,7 +327,7 @@ static RelnStatus split(RelnFit *fit)
     RELN_TRY(reln_parting_make(fit->data, &train->fold, own ? 0 : train->validation,
                                (uint64_t)train->seed, train->shuffle == RELN_SHUFFLE_BLOCKS,
                                &fit->parting));
-    fit->n_validation = own ? reln_data_count(fit->plain) : fit->parting.n_validation;
+    fit->n_validation = own ? reln_data_count(fit->other) : fit->parting.n_validation;
     fit->n_train = fit->parting.n_train;
     fit->rows = reln_arena_alloc(&fit->arena, (size_t)fit->n_validation, sizeof *fit->rows);
     if (!fit->rows)
@@ -354,13 +354,25 @@ static RelnStatus open_sets(RelnFit *fit, bool normalise)
     moved.validation = own ? 0 : fit->spec.train.validation;
     moved.fold = fit->spec.train.fold;
     moved.blocks = fit->spec.train.shuffle == RELN_SHUFFLE_BLOCKS;
-    still.known = !own;
     RELN_TRY(reln_data_open(fit->model, fit->archive, &moved, &fit->data));
-    if (own || moved.augment > 0 || fit->spec.sequence.jitter > 0 || draws_points(&fit->spec))
-        RELN_TRY(reln_data_open(fit->model, own ? fit->validation_archive : fit->archive, &still,
-                                &fit->plain));
+    if (moved.augment > 0 || fit->spec.sequence.jitter > 0 || draws_points(&fit->spec)) {
+        still.known = true;
+        RELN_TRY(reln_data_open(fit->model, fit->archive, &still, &fit->plain));
+    }
+    if (own) {
+        still.known = false;
+        RELN_TRY(reln_data_open(fit->model, fit->validation_archive, &still, &fit->other));
+    }
     RELN_TRY(reln_data_read_ahead(fit->data, fit->spec.train.batch));
     return split(fit);
+}
+
+/* Returns the data with the rows of validation, without random frames. */
+static RelnData *validation_data(const RelnFit *fit)
+{
+    if (fit->other)
+        return fit->other;
+    return fit->plain ? fit->plain : fit->data;
 }
 
 static RelnStatus plan(RelnFit *fit)
@@ -396,7 +408,7 @@ static RelnStatus plan(RelnFit *fit)
     fit->reader = (RelnReader){.ctx = fit->ctx,
                                .model = fit->model,
                                .pool = fit->pool,
-                               .data = fit->plain ? fit->plain : fit->data,
+                               .data = validation_data(fit),
                                .comm = fit->comm,
                                .asked = fit->options.asked,
                                .self = fit->options.self,
@@ -716,6 +728,7 @@ void reln_fit_close(RelnFit *fit)
     reln_plan_destroy(fit->plan);
     reln_model_graph_clear(&fit->net);
     reln_parting_clear(fit->ctx, &fit->parting);
+    reln_data_destroy(fit->other);
     reln_data_destroy(fit->plain);
     reln_data_destroy(fit->data);
     reln_model_destroy(fit->model);
@@ -867,7 +880,8 @@ static RelnStatus finish(RelnFit *fit)
 
 static double wait_seconds(const RelnFit *fit)
 {
-    return reln_data_waited(fit->data) + reln_data_waited(fit->plain);
+    return reln_data_waited(fit->data) + reln_data_waited(fit->plain) +
+           reln_data_waited(fit->other);
 }
 
 static double share_of_time(const RelnFit *fit, double seconds)
@@ -894,7 +908,8 @@ static RelnStatus gather_ranks(RelnFit *fit)
     own->shards = reln_plan_shards_run(fit->plan);
     if (fit->has_reader)
         own->shards += reln_plan_shards_run(fit->reader.plan);
-    own->bytes_read = reln_data_read_bytes(fit->data) + reln_data_read_bytes(fit->plain);
+    own->bytes_read = reln_data_read_bytes(fit->data) + reln_data_read_bytes(fit->plain) +
+                      reln_data_read_bytes(fit->other);
     own->waited = waited(fit);
     own->bytes_sent = fit->meter.bytes;
     own->messages = fit->meter.messages;

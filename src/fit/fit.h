@@ -207,6 +207,7 @@ struct RelnFit {
         own_data; /* hash of the data, computed by all ranks; of some rows, by this rank */
     RelnModel *model;
     RelnData *data, *plain; /* training data; and the same without random frames, for evaluation */
+    RelnData *other;        /* data of a separate validation file */
     RelnParting parting;    /* division of the training data */
     ptrdiff_t *rows;        /* rows of validation */
     ptrdiff_t n_validation, n_train;

@@ -169,11 +169,10 @@ static RelnStatus gather_pairs(Outcome *o, RelnReader *reader, ptrdiff_t n, cons
 static RelnStatus gather_metrics(Outcome *o)
 {
     RelnFit *fit = o->fit;
-    const bool own = fit->validation_archive != NULL;
     RelnReader reader = {.ctx = fit->ctx,
                          .model = fit->model,
                          .pool = fit->pool,
-                         .data = fit->plain && !own ? fit->plain : fit->data,
+                         .data = fit->plain ? fit->plain : fit->data,
                          .asked = fit->options.asked,
                          .self = fit->options.self,
                          .borrowed = true};

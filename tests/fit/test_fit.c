@@ -1,6 +1,9 @@
 /* Tests runs: a run that is resumed at any step ends with the same bits, and an allocation may fail at any
  * moment. */
+#include <math.h>
+
 #include "fit/room.h"
+#include "kit/doc.h"
 
 #define SHORT " train: {epochs: 3, batch: 4, lr: 1e-2, validation: 0.25, dtype: f64}}"
 
@@ -123,6 +126,75 @@ static void the_loss_falls_and_the_record_says_so(void **state)
     assert_true(result.peak_bytes > 0 && result.planned_bytes > 0);
     reln_fit_close(fit);
     room_clear(&r);
+}
+
+/* ---- a separate validation file -------------------------------------------------------------------------------------- */
+
+/* Returns a number that results.json has of the training or validation data. */
+static double judged(const Room *r, const char *data, const char *metric)
+{
+    RelnDoc *doc = NULL;
+    const RelnDocNode *node;
+    char path[128];
+    double value;
+
+    snprintf(path, sizeof path, "%s/results.json", r->run);
+    assert_ok(r->world.ctx, reln_doc_load(r->world.ctx, path, &doc));
+    node = reln_doc_get(reln_doc_root(doc), data);
+    assert_non_null(node);
+    value = reln_doc_number(node, metric, -1);
+    reln_doc_destroy(doc);
+    return value;
+}
+
+#define AUGMENTED                                                                                  \
+    "{symmetry: gl:2, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"             \
+    " model: {kind: mlp, width: 6, depth: 1}, train: {epochs: 2, batch: 4, lr: 1e-2, dtype: f64,"  \
+    " augment: {cond: 10}, validation: %s}}"
+
+/* If the validation file has the training samples, in the opposite order, both sets of metrics are the same: neither is computed
+ * in random frames, in which an MLP has other errors. In another file, the validation metrics differ. */
+static void training_samples_are_judged_without_random_frames(void **state)
+{
+    enum { N = 16 };
+    (void)state;
+    for (int changed = 0; changed < 2; changed++) {
+        char text[512], other[128];
+        Room r;
+
+        snprintf(text, sizeof text, AUGMENTED, "0.25");
+        room_init(&r, text, N);
+        snprintf(other, sizeof other, "%s/other.npz", r.folder);
+        snprintf(text, sizeof text, AUGMENTED, other);
+        room_write(r.spec, text);
+        for (int a = 0; a < r.world.n_arrays; a++) {
+            const RelnArray *array = &r.world.arrays[a];
+            double *values = array->f64;
+            const ptrdiff_t size = reln_array_count(array) / N;
+
+            assert_int_equal(array->dtype, RELN_F64);
+            for (ptrdiff_t i = 0; i < N / 2; i++)
+                for (ptrdiff_t k = 0; k < size; k++) {
+                    const double value = values[i * size + k];
+
+                    values[i * size + k] = values[(N - 1 - i) * size + k];
+                    values[(N - 1 - i) * size + k] = value + changed;
+                }
+        }
+        assert_ok(r.world.ctx, reln_npz_save(r.world.ctx, other, r.world.n_arrays, r.world.arrays));
+        room_train(&r, 1);
+        assert_int_equal(judged(&r, "train", "samples"), N);
+        assert_int_equal(judged(&r, "validation", "samples"), N);
+        /* sums of the same numbers in another order */
+        if (changed)
+            assert_true(fabs(judged(&r, "train", "loss") - judged(&r, "validation", "loss")) >
+                        1e-3);
+        else
+            assert_true(fabs(judged(&r, "train", "loss") / judged(&r, "validation", "loss") - 1) <
+                        N * 2.3e-16);
+        unlink(other);
+        room_clear(&r);
+    }
 }
 
 /* ---- no memory ------------------------------------------------------------------------------------------------------ */
@@ -296,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_second_run_in_a_folder_is_refused),
         cmocka_unit_test(a_run_notices_that_its_data_changed),
         cmocka_unit_test(the_loss_falls_and_the_record_says_so),
+        cmocka_unit_test(training_samples_are_judged_without_random_frames),
         cmocka_unit_test(an_allocation_that_fails_leaves_no_leak_and_no_half_file),
         cmocka_unit_test(the_end_of_a_run_takes_bounded_memory),
     };
