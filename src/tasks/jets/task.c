@@ -177,7 +177,7 @@ static const Key model_keys[] = {
     }
 static const JetsScale scales[TASK_SCALES] = {
     SCALE(1, 32, 16, 40, 40, .draws = 20, .boosted = 6, .frames = 2),
-    SCALE(6, 300, 100, 400, 300, .draws = 200, .boosted = 40, .frames = 4),
+    SCALE(10, 1000, 300, 2000, 1000, .draws = 200, .boosted = 40, .frames = 4),
     SCALE(35, 4000, 1000, 4000, 0, .draws = 1000, .boosted = 100, .frames = 8),
 };
 
