@@ -1,9 +1,13 @@
 /* Tests every op by its descriptor alone: derivatives, precision, equivariance, and that neither threads nor
  * the batch change a bit. It also tests the checks themselves, on ops with errors. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "graph/certify.h"
 #include "ops/ops.h"
 #include "property/case.h"
 #include "property/check.h"
+#include "support/remembered.h"
 
 static const char *const algebras[] = {"gl:2", "so:3", "so:1,2"};
 enum { N_ALGEBRAS = 3 };
@@ -232,6 +236,60 @@ static void every_node_is_proved_equivariant(void **state)
     every_case(prove);
 }
 
+/* ---- declarations --------------------------------------------------------------------------------------------- */
+
+/* Indices do not transform: none has a rep, and every number has one. */
+static void check_reps(const RelnOp *op, int index, const char *algebra)
+{
+    Case c;
+
+    assert_true(case_make(&c, op, index, algebra, (CaseOptions){.dtype = RELN_F64, .order = 1}));
+    for (int i = 0; i < c.graph->nodes.count; i++) {
+        const RelnNode *x = c.graph->nodes.items[i];
+
+        if ((x->dtype == RELN_I32) != (x->rep == NULL)) {
+            print_message("%s, case %d, %s: a node of %s\n", op->name, index, algebra, x->op->name);
+            complaints++;
+        }
+    }
+    case_clear(&c);
+}
+
+static void indices_and_only_indices_have_no_rep(void **state)
+{
+    (void)state;
+    every_case(check_reps);
+}
+
+/* An op counts its operations by a convention, which `reln info` and the measurements divide by: the text has one
+ * line for each case, with the shapes of its inputs and its output. */
+static void ops_count_the_operations_that_are_remembered(void **state)
+{
+    size_t size = 0;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    for (int o = 0; reln_ops[o]; o++)
+        for (int i = 0; reln_ops[o]->sample && exists(reln_ops[o], i, "gl:2"); i++) {
+            Case c;
+
+            assert_true(case_make(&c, reln_ops[o], i, "gl:2", (CaseOptions){.dtype = RELN_F64}));
+            fprintf(out, "%s %s", reln_ops[o]->name, reln_shape_text(c.z));
+            for (int k = 0; k < c.z->n_in; k++)
+                fprintf(out, "%s%s", k == 0 ? " of " : " and ", reln_shape_text(c.z->in[k]));
+            if (c.z->op->flops)
+                fprintf(out, ": %.10g\n", c.z->op->flops(c.z));
+            else
+                fprintf(out, ": one each\n");
+            case_clear(&c);
+        }
+    fclose(out);
+    assert_remembered("operations.txt", text);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +305,8 @@ int main(void)
         cmocka_unit_test(a_sample_does_not_depend_on_its_batch),
         cmocka_unit_test(outputs_transform_as_declared),
         cmocka_unit_test(every_node_is_proved_equivariant),
+        cmocka_unit_test(indices_and_only_indices_have_no_rep),
+        cmocka_unit_test(ops_count_the_operations_that_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
