@@ -81,6 +81,47 @@ static void cases_and_operations_are_as_remembered(void **state)
     free(all);
 }
 
+/* The networks that are measured compute what they say: means of the sizes of their outputs, for two samples and the weights of
+ * the seed. A network with a wrong sign takes the same time. */
+static void outputs_of_cases_are_as_remembered(void **state)
+{
+    char *all = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&all, &size);
+    int n = 0;
+    BenchCase *cases = bench_cases(&n);
+
+    (void)state;
+    assert_true(out && cases);
+    for (int i = 0; i < n; i++) {
+        BenchRig rig;
+        RelnPort port;
+        RelnDims d;
+        const float *y;
+        double sum = 0;
+        ptrdiff_t count;
+
+        assert_int_equal(bench_rig_open(&rig, &cases[i]), RELN_OK);
+        rig.reference = true;
+        if (bench_rig_plan(&rig, BENCH_FORWARD, 2, NULL) != RELN_OK ||
+            bench_rig_run(&rig) != RELN_OK)
+            fail_msg("%s: %s", cases[i].name, bench_rig_error(&rig));
+        port = reln_plan_output_port(rig.plan, 0);
+        assert_int_equal(port.dtype, RELN_F32);
+        y = reln_plan_output(rig.plan, port.name, &count);
+        d = port.dims;
+        count *= (ptrdiff_t)d.p * d.q * d.r * d.k * d.c;
+        for (ptrdiff_t k = 0; k < count; k++)
+            sum += fabs((double)y[k]);
+        fprintf(out, "%s %.3g\n", cases[i].name, sum / (double)count);
+        bench_rig_close(&rig);
+    }
+    fclose(out);
+    free(cases);
+    assert_remembered("bench-values.txt", all);
+    free(all);
+}
+
 /* ---- the page ------------------------------------------------------------------------------------------------ */
 
 static void make_rows(BenchResult *r)
@@ -183,6 +224,7 @@ int main(void)
         cmocka_unit_test(projected_steps_add_up),
         cmocka_unit_test(words_choose_cases),
         cmocka_unit_test(cases_and_operations_are_as_remembered),
+        cmocka_unit_test(outputs_of_cases_are_as_remembered),
         cmocka_unit_test(costs_of_the_sweep_are_relative_to_the_first),
         cmocka_unit_test(the_page_is_as_remembered),
     };
