@@ -361,10 +361,117 @@ static void the_end_of_a_run_takes_bounded_memory(void **state)
     room_clear(&r);
 }
 
+/* ---- files of a run that goes on ---------------------------------------------------------------------------------------- */
+
+typedef struct Reader {
+    char path[128];
+    int evaluations;
+} Reader;
+
+/* Reads the last line of metrics.csv, and its number; the heading is line 0. */
+static int last_line(const char *path, char *line, int size)
+{
+    FILE *file = fopen(path, "r");
+    int number = -1;
+
+    assert_non_null(file);
+    while (fgets(line, size, file))
+        number++;
+    fclose(file);
+    return number;
+}
+
+static bool find_row(void *self, const RelnTrainProgress *progress)
+{
+    Reader *r = self;
+    char line[512] = "", begin[32];
+
+    r->evaluations += progress->evaluated;
+    assert_int_equal(last_line(r->path, line, sizeof line), r->evaluations);
+    snprintf(begin, sizeof begin, "%llu,",
+             progress->row ? (unsigned long long)progress->row->step : 0ULL);
+    if (r->evaluations > 0)
+        assert_memory_equal(line, begin, strlen(begin));
+    return true;
+}
+
+static void an_observer_finds_each_evaluation_in_the_folder(void **state)
+{
+    Reader reader = {.evaluations = 0};
+    RelnFit *fit = NULL;
+    RelnTrainEnd end;
+    Room r;
+
+    (void)state;
+    room_init(&r, PAIRS SHORT, 16);
+    snprintf(reader.path, sizeof reader.path, "%s/metrics.csv", r.run);
+    assert_ok(
+        r.world.ctx,
+        reln_fit_open(r.world.ctx, r.spec, r.data,
+                      &(RelnFitOptions){
+                          .folder = r.run, .self = &reader, .observe = find_row, .no_check = true},
+                      &fit));
+    assert_ok(r.world.ctx, reln_fit_run(fit, &end));
+    assert_int_equal(reader.evaluations, 3);
+    reln_fit_close(fit);
+    room_clear(&r);
+}
+
+/* Returns a number of results.json, or of a map in it. */
+static double result_of(const Room *r, const char *map, const char *key)
+{
+    char path[128];
+    RelnDoc *doc = NULL;
+    double value;
+
+    snprintf(path, sizeof path, "%s/results.json", r->run);
+    assert_ok(r->world.ctx, reln_doc_load(r->world.ctx, path, &doc));
+    value =
+        reln_doc_number(map ? reln_doc_get(reln_doc_root(doc), map) : reln_doc_root(doc), key, -1);
+    reln_doc_destroy(doc);
+    return value;
+}
+
+/* The page and results.json say the time for which a run waited for its data: the page in per cent. */
+static void a_run_says_how_long_it_waited_for_data(void **state)
+{
+    char path[128], want[96], *text;
+    RelnFitResult result;
+    RelnFit *fit = NULL;
+    RelnTrainEnd end;
+    size_t size;
+    Room r;
+
+    (void)state;
+    room_init(&r,
+              PAIRS " train: {epochs: 3, batch: 4, validation: 0.25, augment: {cond: 2}, dtype: "
+                    "f64}}",
+              16);
+    assert_ok(r.world.ctx,
+              reln_fit_open(r.world.ctx, r.spec, r.data,
+                            &(RelnFitOptions){.folder = r.run, .no_check = true}, &fit));
+    assert_ok(r.world.ctx, reln_fit_run(fit, &end));
+    result = reln_fit_result(fit);
+    assert_true(result.streamed && result.waited >= 0 && result.waited <= 1);
+    snprintf(path, sizeof path, "%s/report.html", r.run);
+    text = read_file(path, &size);
+    assert_true(size < 1 << 20);
+    text[size] = '\0';
+    snprintf(want, sizeof want, "<dt>waiting</dt><dd>%.1f %% of the time for data,",
+             100 * result.waited);
+    assert_non_null(strstr(text, want));
+    free(text);
+    assert_true(result_of(&r, NULL, "waited") == result.waited);
+    reln_fit_close(fit);
+    room_clear(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_stopped_after_any_step_ends_with_the_same_bits),
+        cmocka_unit_test(an_observer_finds_each_evaluation_in_the_folder),
+        cmocka_unit_test(a_run_says_how_long_it_waited_for_data),
         cmocka_unit_test(a_second_run_in_a_folder_is_refused),
         cmocka_unit_test(a_run_notices_that_its_data_changed),
         cmocka_unit_test(the_loss_falls_and_the_record_says_so),

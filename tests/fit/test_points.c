@@ -279,6 +279,40 @@ static void a_weight_of_two_is_a_sample_twice(void **state)
     room_clear(&twice);
 }
 
+/* The record has a number of each target: of the best evaluation, the errors of the model that was saved. */
+static void the_record_has_the_metrics_of_each_target(void **state)
+{
+    char spec[768];
+    RelnMetrics m[4];
+    RelnFit *fit = NULL;
+    RelnFitResult result;
+    RelnScores scores;
+    RelnTrainEnd end;
+    Room r;
+
+    (void)state;
+    room_init(&r, specs[0], N);
+    snprintf(spec, sizeof spec,
+             POINTS " model: {kind: set, width: 8, depth: 1, sums: 2}, train: {epochs: 3, batch: "
+                    "5, lr: 1e-2, validation: %s, dtype: f64}}",
+             r.data);
+    room_write(r.spec, spec);
+    assert_ok(r.world.ctx,
+              reln_fit_open(r.world.ctx, r.spec, r.data,
+                            &(RelnFitOptions){.folder = r.run, .no_check = true}, &fit));
+    assert_ok(r.world.ctx, reln_fit_run(fit, &end));
+    result = reln_fit_result(fit);
+    assert_non_null(result.best);
+    assert_int_equal(result.best->evaluation.n_metrics, 4);
+    judge(&r, &r, m, &scores);
+    reln_scores_clear(&scores);
+    for (int t = 0; t < 4; t++)
+        assert_near(&result.best->evaluation.metrics[t], t == 1 ? &m[t].accuracy : &m[t].mse, 1,
+                    1e-12);
+    reln_fit_close(fit);
+    room_clear(&r);
+}
+
 /* Training uses the weights: changing targets of weight 0, or doubling all weights, changes no bit; other
  * changes do. */
 static void truth_without_weight_teaches_nothing(void **state)
@@ -1076,6 +1110,7 @@ int main(void)
         cmocka_unit_test(errors_of_points_are_those_by_hand),
         cmocka_unit_test(a_set_of_one_and_other_places_run),
         cmocka_unit_test(a_weight_of_two_is_a_sample_twice),
+        cmocka_unit_test(the_record_has_the_metrics_of_each_target),
         cmocka_unit_test(truth_without_weight_teaches_nothing),
         cmocka_unit_test(edges_lead_from_point_to_point),
         cmocka_unit_test(edges_may_be_many),

@@ -1,6 +1,8 @@
 /* Tests errors of predictions against their formulas, on random predictions and targets without a network.
  * One sample has weight 0 and does not count. */
 #include "fit/fit.h"
+#include "kit/metrics.h"
+#include "kit/report.h"
 #include "model/world.h"
 
 enum { N = 40 };
@@ -328,6 +330,61 @@ static void losses_of_targets_are_added(void **state)
     drop(&d);
 }
 
+/* ---- tables --------------------------------------------------------------------------------------------------------------- */
+
+static void assert_table(RelnCtx *ctx, int n, const RelnMetricRows *rows, int n_targets,
+                         const char *wanted)
+{
+    static const char *const names[] = {"y", "z"};
+    RelnTable *table = NULL;
+    const char *text;
+    size_t size;
+
+    assert_ok(ctx, reln_table_create(ctx, &table));
+    reln_metrics_table(n, rows, n_targets, names, table);
+    assert_ok(ctx, reln_table_write(table, RELN_TABLE_MARKDOWN, &text, &size));
+    assert_string_equal(text, wanted);
+    reln_table_destroy(table);
+}
+
+/* The loss has a column always, and another metric if a row that is shown has it. */
+static void a_table_of_errors_has_the_columns_that_its_rows_need(void **state)
+{
+    RelnMetrics none = reln_no_metrics(5, (double)NAN), some = reln_no_metrics(6, 0.25),
+                empty = reln_no_metrics(0, 1), each[2];
+    const RelnMetricRows rows[] = {{"train", &none, NULL}, {"test", &some, NULL}},
+                         hidden[] = {{"train", &none, NULL}, {"test", &empty, NULL}},
+                         several[] = {{"test", &some, each}};
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    some.mae = 0.5;
+    empty.mse = 2;
+    each[0] = each[1] = reln_no_metrics(6, 0.125);
+    each[1].accuracy = 0.75;
+    assert_table(ctx, 1, rows, 0,
+                 "| data  | samples | loss |\n"
+                 "| ----- | ------: | ---: |\n"
+                 "| train |       5 |      |\n");
+    assert_table(ctx, 2, rows, 0,
+                 "| data  | samples |   loss |    MAE |\n"
+                 "| ----- | ------: | -----: | -----: |\n"
+                 "| train |       5 |        |        |\n"
+                 "| test  |       6 | 0.2500 | 0.5000 |\n");
+    assert_table(ctx, 2, hidden, 0,
+                 "| data  | samples | loss |\n"
+                 "| ----- | ------: | ---: |\n"
+                 "| train |       5 |      |\n");
+    assert_table(ctx, 1, several, 2,
+                 "| data | target | samples |   loss |    MAE | accuracy |\n"
+                 "| ---- | ------ | ------: | -----: | -----: | -------: |\n"
+                 "| test | all    |       6 | 0.2500 | 0.5000 |          |\n"
+                 "| test | y      |       6 | 0.1250 |        |          |\n"
+                 "| test | z      |       6 | 0.1250 |        |   0.7500 |\n");
+    reln_ctx_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +395,7 @@ int main(void)
         cmocka_unit_test(densities_have_likelihoods_and_coverage),
         cmocka_unit_test(covariances_have_distances),
         cmocka_unit_test(losses_of_targets_are_added),
+        cmocka_unit_test(a_table_of_errors_has_the_columns_that_its_rows_need),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
