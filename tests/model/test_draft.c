@@ -113,6 +113,58 @@ static void drafts_suit_the_data(void **state)
     reln_ctx_destroy(ctx);
 }
 
+/* A draft has a symmetry, and the others that act on its inputs as comments below it, the widest of each kind first. */
+static void drafts_have_the_symmetries_that_act_on_their_inputs(void **state)
+{
+#define FRAMES(n)                                                                                  \
+    "symmetry: gl:" n "         # any change of frame: X -> g X g^-1\n"                            \
+    "# symmetry: sl:" n "         # those that keep volumes\n"                                     \
+    "# symmetry: o:" n "          # rotations and reflections\n"                                   \
+    "# symmetry: so:" n "         # rotations\n"
+#define TURNS(n)                                                                                   \
+    "symmetry: o:" n "          # rotations and reflections\n"                                     \
+    "# symmetry: so:" n "         # rotations\n"
+    static const struct {
+        RelnAs as;
+        int rank, n;
+        const char *symmetries;
+    } given[] = {
+        {RELN_AS_VECTOR, 1, 1, ""},
+        {RELN_AS_VECTOR, 1, 2, TURNS("2")},
+        {RELN_AS_VECTOR, 1, 3, TURNS("3")},
+        {RELN_AS_COVARIANCE, 2, 2, TURNS("2")},
+        {RELN_AS_MATRIX, 2, 2, FRAMES("2")},
+        {RELN_AS_MATRIX, 2, 4, FRAMES("4")},
+        {RELN_AS_QUATERNION, 1, 3, "symmetry: so:3         # rotations\n"},
+        {RELN_AS_FOURVECTOR, 1, 4, "symmetry: lorentz      # boosts and rotations\n"},
+    };
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        const int extent = given[i].as == RELN_AS_QUATERNION ? 4 : given[i].n;
+        RelnSurveyArray arrays[3];
+        RelnSurvey survey;
+        char text[TEXT];
+        const char *begin, *end;
+        size_t length;
+
+        survey_init(&survey, arrays, ctx, MATRICES, 200);
+        arrays[0].as = given[i].as;
+        arrays[0].n = given[i].n;
+        arrays[0].rank = given[i].rank + 1;
+        arrays[0].dims[1] = arrays[0].dims[2] = extent;
+        assert_ok(ctx, reln_survey_draft(&survey, NULL, text, sizeof text, &length));
+        begin = strchr(text, '\n') + 1;
+        end = strstr(text, "\ninputs:") + 1;
+        if (strncmp(begin, given[i].symmetries, (size_t)(end - begin)) != 0 ||
+            strlen(given[i].symmetries) != (size_t)(end - begin))
+            fail_msg("case %zu: the draft is\n%s\nwanted in it\n%s", i, text, given[i].symmetries);
+    }
+    reln_ctx_destroy(ctx);
+}
+
 /* ---- kinds of arrays ---------------------------------------------------------------------------------------------------- */
 
 /* Arrays of two quaternions in each row; one item of one row may be longer than 1. All items of a row are looked at, and of long
@@ -203,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drafts_suit_the_data),
+        cmocka_unit_test(drafts_have_the_symmetries_that_act_on_their_inputs),
         cmocka_unit_test(all_items_of_rows_decide_what_an_array_is),
         cmocka_unit_test(folds_of_an_array_have_rows),
     };

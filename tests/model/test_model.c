@@ -703,6 +703,45 @@ static void variances_are_bounded(void **state)
     }
 }
 
+/* An mlp has one output for each number of each target, variances included: the j-th bias of its last layer moves the j-th
+ * number alone. */
+static void outputs_of_an_mlp_are_the_numbers_of_the_targets_in_turn(void **state)
+{
+    double before[64], after[64], *bias = NULL;
+    ptrdiff_t outputs;
+    World w;
+
+    (void)state;
+    assert_int_equal(
+        world_init(&w, NULL,
+                   "{symmetry: o:3, inputs: [{name: v, as: vector}], targets: [{name: a, as: "
+                   "scalar, loss: gaussian}, {name: b, as: vector}, {name: c, as: vector, loss: "
+                   "gaussian, variance: scalar}], model: {kind: mlp, width: 4}, train: {dtype: "
+                   "f64}}",
+                   6),
+        RELN_OK);
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, NULL));
+    predict(&w, before); /* makes the weights */
+    outputs = reln_data_layout(w.data).outputs;
+    assert_true(3 * outputs <= 64);
+    for (int i = 0; i < reln_store_count(reln_model_store(w.model)); i++) {
+        const RelnEntryInfo e = reln_store_entry(reln_model_store(w.model), i);
+
+        if ((ptrdiff_t)e.count == outputs && strcmp(e.name + strlen(e.name) - 2, ".b") == 0)
+            bias = e.values;
+    }
+    assert_non_null(bias);
+    for (ptrdiff_t j = 0; j < outputs; j++) {
+        bias[j] += 0.5;
+        predict(&w, after);
+        bias[j] -= 0.5;
+        for (ptrdiff_t k = 0; k < 3 * outputs; k++)
+            assert_true((after[k] != before[k]) == (k % outputs == j));
+    }
+    world_clear(&w);
+}
+
 /* Matrices of points are multiplied in an eighth of the width before the points exchange information, and in four channels if the
  * network is narrow. */
 static void points_are_embedded_in_an_eighth_of_the_width(void **state)
@@ -752,6 +791,7 @@ int main(void)
         cmocka_unit_test(a_full_set_costs_the_same_with_and_without_a_mask),
         cmocka_unit_test(domains_of_a_full_set_are_counted),
         cmocka_unit_test(variances_are_bounded),
+        cmocka_unit_test(outputs_of_an_mlp_are_the_numbers_of_the_targets_in_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -492,12 +492,56 @@ static void memory_may_run_out_anywhere(void **state)
     assert_true(fail_every_allocation(read_and_write) > 3);
 }
 
+/* Networks of sets are narrower, and forget more; keys that are given stay. */
+static void networks_of_sets_have_their_own_defaults(void **state)
+{
+    static const struct {
+        const char *model;
+        int width, depth;
+        double dropout;
+        RelnForm form;
+    } wanted[] = {
+        {"kind: reln", 64, 2, 0, RELN_FORM_COMPLETED},
+        {"kind: lie-neurons", 64, 2, 0, RELN_FORM_NO_CENTER},
+        {"kind: lie-neurons, form: definite", 64, 2, 0, RELN_FORM_DEFINITE},
+        {"kind: vector-neurons", 64, 2, 0, RELN_FORM_COMPLETED},
+        {"kind: mlp", 64, 2, 0, RELN_FORM_COMPLETED},
+        {"kind: set", 32, 4, 0.3, RELN_FORM_COMPLETED},
+        {"kind: graph", 32, 2, 0.3, RELN_FORM_COMPLETED},
+        {"kind: transformer", 32, 2, 0.3, RELN_FORM_COMPLETED},
+        {"kind: messages", 32, 2, 0.3, RELN_FORM_COMPLETED},
+        {"kind: set, width: 64, depth: 2, dropout: 0", 64, 2, 0, RELN_FORM_COMPLETED},
+        {"kind: set, parameters: 5000", 0, 4, 0.3, RELN_FORM_COMPLETED},
+        {"kind: reln, parameters: 5000", 0, 2, 0, RELN_FORM_COMPLETED},
+    };
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        char yaml[256];
+        RelnSpec spec;
+
+        snprintf(yaml, sizeof yaml,
+                 "{symmetry: so:3, inputs: [{name: v, as: vector, points: true}], target: {name: "
+                 "y, as: scalar}, model: {%s}}",
+                 wanted[i].model);
+        assert_ok(ctx, world_spec(ctx, yaml, &spec));
+        if (spec.model.width != wanted[i].width || spec.model.depth != wanted[i].depth ||
+            spec.model.dropout != wanted[i].dropout || spec.model.form != wanted[i].form)
+            fail_msg("%s: width %d, depth %d, dropout %g, form %d", wanted[i].model,
+                     spec.model.width, spec.model.depth, spec.model.dropout, (int)spec.model.form);
+    }
+    reln_ctx_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_specs_get_one_line),
         cmocka_unit_test(keys_arrive_where_they_belong),
         cmocka_unit_test(defaults_are_those_of_the_table),
+        cmocka_unit_test(networks_of_sets_have_their_own_defaults),
         cmocka_unit_test(a_spec_written_reads_back_the_same),
         cmocka_unit_test(the_template_is_a_spec_with_the_defaults),
         cmocka_unit_test(lengths_are_in_the_unit_of_the_run),
