@@ -93,9 +93,14 @@ static void make_good(RelnCtx *ctx)
     /* rotations in the frame diag(1, 1.1, 0.7): no entry but 0 and 1 is a dyadic number */
     static double floats[27] = {[5] = -1.1 / 0.7, [7] = 0.7 / 1.1,     [9 + 2] = 1 / 0.7,
                                 [9 + 6] = -0.7,   [18 + 1] = -1 / 1.1, [18 + 3] = 1.1};
-    float single[12];
+    float single[12], rounded[27];
+    double widened[27];
 
     save(ctx, "so3-floats", 3, 3, 3, 3, floats);
+    for (int i = 0; i < 27; i++)
+        widened[i] = (double)(rounded[i] = (float)floats[i]);
+    raw("so3-f4", "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3, 3), }", rounded, 108);
+    save(ctx, "so3-widened", 3, 3, 3, 3, widened);
     save(ctx, "sl2", 3, 3, 2, 2, sl2);
     save(ctx, "heisenberg", 3, 3, 3, 3, heisenberg);
     save(ctx, "open", 3, 2, 2, 2, open);

@@ -40,6 +40,21 @@ run 0 sweep spec.yaml data.npz $grid --jobs 1 --out again --progress none
 sed 's/again/whole/' out >after
 check "killed and resumed: the same table" cmp table after
 
+# asked to stop, a sweep asks its runs, which save their state
+long="--over train.lr=1e-3,1e-2 --set train.epochs=1000000"
+# shellcheck disable=SC2086
+"$reln" sweep spec.yaml data.npz $long --jobs 2 --out stopped --progress none >out 2>err &
+pid=$!
+tries=0
+while [ $tries -lt 600 ] && [ "$(cat stopped/run-00[12]/metrics.csv 2>/dev/null | wc -l)" -lt 6 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+kill -TERM $pid
+wait $pid
+check "a sweep that is stopped has stopped runs: $(ls stopped/run-00*)" \
+    [ -s stopped/run-001/checkpoint.safetensors -a -s stopped/run-002/checkpoint.safetensors ]
+
 halving="--over train.lr=1e-3..1e-1 --over model.width=2..8 --random 8 --halving --seed 3"
 # shellcheck disable=SC2086
 run 0 sweep spec.yaml data.npz $halving --jobs 2 --out half --progress none
@@ -83,6 +98,21 @@ run 0 fit spec.yaml data.npz $folds --out crossed
 sed 's/crossed/cross/' out >after
 check "folds killed and resumed: the same table" cmp table after
 check "and predictions" cmp cross/predictions.npz crossed/predictions.npz
+
+# --quiet prints nothing, and leaves the document that --json asks for
+for command in "sweep spec.yaml data.npz $halving --out half" "fit spec.yaml data.npz $folds --out cross" \
+    "check whole/run-001" "check --exact whole/run-001"; do
+    # shellcheck disable=SC2086
+    run 0 $command --json
+    check "$command --json: a document" grep -q '^{' out
+    cp out document
+    # shellcheck disable=SC2086
+    run 0 $command --json --quiet
+    check "$command --json --quiet: the same document" cmp document out
+    # shellcheck disable=SC2086
+    run 0 $command --quiet
+    check "$command --quiet: nothing" [ ! -s out ]
+done
 
 # a pause is no end: the rest gives the bits of the run that had none
 run 0 fit spec.yaml data.npz --out paused --until 3 --quiet

@@ -133,6 +133,16 @@ static void nodes_are_found_by_name(void **state)
     assert_null(reln_graph_find(f.graph, "#"));
     assert_null(reln_graph_find(f.graph, "one.rns"));
     assert_non_null(strstr(reln_ctx_error(f.ctx), "the nearest name is one.rms"));
+    /* names of outputs and of parameters count, too */
+    assert_null(reln_graph_find(f.graph, "losss"));
+    assert_string_equal(reln_ctx_error(f.ctx),
+                        "the graph has no node or layer losss; the nearest name is loss");
+    assert_null(reln_graph_find(f.graph, "out.w"));
+    assert_string_equal(reln_ctx_error(f.ctx),
+                        "the graph has no node or layer out.w; the nearest name is out.W");
+    assert_null(reln_graph_find(f.graph, "a name that no other is near to"));
+    assert_string_equal(reln_ctx_error(f.ctx),
+                        "the graph has no node or layer a name that no other is near to");
     fixture_clear(&f);
 }
 

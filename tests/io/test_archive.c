@@ -719,6 +719,50 @@ static void columns_of_a_vector_are_in_any_order(void **state)
     unlink(path_in(f, "a.txt"));
 }
 
+/* A vector has the name of its columns without the letter and the signs before it. */
+static void vectors_of_columns_have_the_name_before_the_letter(void **state)
+{
+    static const struct {
+        const char *columns, *name;
+        int n;
+    } tables[] = {
+        {"vx vy vz", "v", 3},
+        {"v_x v_y v_z", "v", 3},
+        {"v.x v.y v.z", "v", 3},
+        {"v-x v-y v-z", "v", 3},
+        {"v-.x v-.y v-.z", "v", 3},
+        {"VX VY VZ", "V", 3},
+        {"x y z", "xyz", 3},
+        {"_x _y _z", "xyz", 3},
+        {"v_x12 v_y12 v_z12", "v12", 3},
+        {"px py pz E", "p", 4},
+        {"p_x p_y p_z energy", "p", 4},
+        {"px1 py1 pz1 E_1", "p1", 4},
+        {"px1 py1 pz1 E_2", "p1", 3},
+        {"vx vy vz E", "v", 3},
+    };
+    Folder *f = *state;
+
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        const bool four = strpbrk(tables[i].columns, "Ee") != NULL;
+        Bytes b = {.n = 0};
+        RelnArchive *a = NULL;
+        char text[128];
+        int at;
+
+        snprintf(text, sizeof text, "%s\n1 2 3%s\n4 5 6%s\n", tables[i].columns, four ? " 9" : "",
+                 four ? " 9" : "");
+        put(&b, text, strlen(text));
+        assert_ok(f->ctx, reln_archive_open(f->ctx, write_bytes(f, "a.txt", &b), &a));
+        at = reln_archive_find(a, tables[i].name);
+        if (reln_archive_count(a) != (four ? 5 : 4) || at < 0 ||
+            reln_archive_info(a, at)->dims[1] != tables[i].n)
+            fail_msg("%s: no vector %s of %d", tables[i].columns, tables[i].name, tables[i].n);
+        reln_archive_destroy(a);
+        unlink(path_in(f, "a.txt"));
+    }
+}
+
 static void triangles_of_a_mesh_are_rows(void **state)
 {
     static const char text[] = "OFF\n4 1 0\n0 0 0\n2 0 0\n2 3 0\n0 3 0\n4 0 1 2 3\n";
@@ -992,6 +1036,7 @@ int main(void)
         TEST(every_cut_of_an_archive_is_refused),
         TEST(columns_of_a_vector_are_joined_and_stay_columns),
         TEST(columns_of_a_vector_are_in_any_order),
+        TEST(vectors_of_columns_have_the_name_before_the_letter),
         TEST(triangles_of_a_mesh_are_rows),
         TEST(gaussians_of_a_splat_file_are_rows),
         TEST(what_is_no_archive_is_refused_by_its_first_bytes),

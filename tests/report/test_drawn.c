@@ -503,10 +503,50 @@ static void the_style_sheet_is_as_remembered(void **state)
     reln_page_destroy(page);
 }
 
+/* ---- places that depend on the points --------------------------------------------------------------------------- */
+
+/* Returns where the label of a horizontal line is, 's'tart or 'e'nd, with points just above the line under each of these places. */
+static char side_of_label(int n_left, int n_right)
+{
+    double x[12] = {0, 100}, y[12] = {-10, 10};
+    RelnPage *page = new_page("A label");
+    RelnPlot *plot = reln_page_plot(page, "Points");
+    const char *html = NULL, *label;
+    size_t n = 0;
+    char side = '?';
+    int count = 2;
+
+    for (int i = 0; i < n_left; i++, count++)
+        x[count] = 4 + 2 * i, y[count] = 0.8;
+    for (int i = 0; i < n_right; i++, count++)
+        x[count] = 96 - 2 * i, y[count] = 0.8;
+    reln_plot_series(
+        plot,
+        &(RelnSeries){.name = "points", .mark = RELN_MARK_POINTS, .n = count, .x = x, .y = y});
+    reln_plot_hline(plot, 0, "the label of a line");
+    assert_ok(ctx, reln_page_html(page, &html, &n));
+    label = strstr(html, ">the label of a line<");
+    assert_non_null(label);
+    while (strncmp(label, "class=\"q ", 9) != 0)
+        label--;
+    side = label[9];
+    reln_page_destroy(page);
+    return side;
+}
+
+static void a_label_is_at_the_end_with_fewer_points(void **state)
+{
+    (void)state;
+    for (int left = 0; left < 4; left++)
+        for (int right = 0; right < 4; right++)
+            assert_int_equal(side_of_label(left, right), left < right ? 's' : 'e');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comparing_sees_all_but_the_last_digit),
+        cmocka_unit_test(a_label_is_at_the_end_with_fewer_points),
         cmocka_unit_test(lines_are_drawn_as_remembered),
         cmocka_unit_test(long_series_are_drawn_as_remembered),
         cmocka_unit_test(large_clouds_are_thinned_and_counted),

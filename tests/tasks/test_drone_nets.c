@@ -479,6 +479,35 @@ static void published_networks_have_their_number_of_parameters(void **state)
     }
 }
 
+/* A block adds its input, or a convolution of it where the number of channels or of points changes: every group but the first
+ * halves the points. */
+static void blocks_have_a_convolution_beside_them_where_shapes_change(void **state)
+{
+    static const int widths[3][4] = {{6, 6, 6, 6}, {6, 8, 10, 12}, {6, 6, 8, 8}};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        DroneRow row = *row_of("resnet-5m");
+        Rig r;
+
+        row.width = widths[k][0];
+        row.second = widths[k][1];
+        row.third = widths[k][2];
+        row.last = widths[k][3];
+        row.prep = 8;
+        open_rig(&r, &row, "none:3", 1, false);
+        for (int group = 0; group < 4; group++)
+            for (int block = 0; block < 2; block++) {
+                char name[32];
+                RelnEntryInfo e;
+
+                snprintf(name, sizeof name, "group%d.%d.skip.W", group, block);
+                assert_true(reln_store_find(r.s.store, name, &e) == (group > 0 && block == 0));
+            }
+        close_rig(&r);
+    }
+}
+
 /* ---- the published code's numbers ------------------------------------------------------------------------------------ */
 
 typedef struct Golden {
@@ -778,6 +807,7 @@ int main(void)
         cmocka_unit_test(a_network_about_gravity_keeps_turns_about_it_only),
         cmocka_unit_test(factors_of_paths_keep_variances),
         cmocka_unit_test(published_networks_have_their_number_of_parameters),
+        cmocka_unit_test(blocks_have_a_convolution_beside_them_where_shapes_change),
         cmocka_unit_test(vector_neurons_give_the_published_numbers),
         cmocka_unit_test(reln_of_velocities_gives_the_published_numbers),
         cmocka_unit_test(reln_of_covariances_gives_the_published_numbers),
