@@ -130,7 +130,7 @@ static void the_loss_falls_and_the_record_says_so(void **state)
 
 /* ---- a separate validation file -------------------------------------------------------------------------------------- */
 
-/* Returns a number that results.json has of the training or validation data. */
+/* Returns a number that results.json has of the training or validation data; data NULL: of the run. */
 static double judged(const Room *r, const char *data, const char *metric)
 {
     RelnDoc *doc = NULL;
@@ -140,7 +140,7 @@ static double judged(const Room *r, const char *data, const char *metric)
 
     snprintf(path, sizeof path, "%s/results.json", r->run);
     assert_ok(r->world.ctx, reln_doc_load(r->world.ctx, path, &doc));
-    node = reln_doc_get(reln_doc_root(doc), data);
+    node = data ? reln_doc_get(reln_doc_root(doc), data) : reln_doc_root(doc);
     assert_non_null(node);
     value = reln_doc_number(node, metric, -1);
     reln_doc_destroy(doc);
@@ -417,21 +417,6 @@ static void an_observer_finds_each_evaluation_in_the_folder(void **state)
     room_clear(&r);
 }
 
-/* Returns a number of results.json, or of a map in it. */
-static double result_of(const Room *r, const char *map, const char *key)
-{
-    char path[128];
-    RelnDoc *doc = NULL;
-    double value;
-
-    snprintf(path, sizeof path, "%s/results.json", r->run);
-    assert_ok(r->world.ctx, reln_doc_load(r->world.ctx, path, &doc));
-    value =
-        reln_doc_number(map ? reln_doc_get(reln_doc_root(doc), map) : reln_doc_root(doc), key, -1);
-    reln_doc_destroy(doc);
-    return value;
-}
-
 /* The page and results.json say the time for which a run waited for its data: the page in per cent. */
 static void a_run_says_how_long_it_waited_for_data(void **state)
 {
@@ -461,9 +446,57 @@ static void a_run_says_how_long_it_waited_for_data(void **state)
              100 * result.waited);
     assert_non_null(strstr(text, want));
     free(text);
-    assert_true(result_of(&r, NULL, "waited") == result.waited);
+    assert_true(judged(&r, NULL, "waited") == result.waited);
     reln_fit_close(fit);
     room_clear(&r);
+}
+
+/* Errors of training and validation are those of the samples of each as they are in the files, although training sees
+ * them in random frames. */
+#define SHOWN(validation)                                                                          \
+    "{symmetry: gl:2, inputs: [{name: X, as: matrix}], target: {name: y, as: matrix}, model: "     \
+    "{width: 4, depth: 1}, train: {epochs: 2, batch: 4, validation: " validation                   \
+    ", augment: {cond: 5}, dtype: f64}}"
+
+static void compare_errors(bool apart)
+{
+    char other[128], spec[384];
+    RelnFit *fit = NULL;
+    RelnMetrics train, validation;
+    RelnModel *model;
+    RelnTrainEnd end;
+    double *y;
+    Room r;
+
+    room_init(&r, SHOWN("0"), 12);
+    snprintf(other, sizeof other, "%s/other.npz", r.folder);
+    snprintf(spec, sizeof spec, SHOWN("%s"), apart ? other : "0");
+    room_write(r.spec, spec);
+    y = world_find(&r.world, "y")->values;
+    for (ptrdiff_t i = 0; i < array_count(world_find(&r.world, "y")); i++)
+        y[i] += 3; /* the other file has other errors */
+    assert_ok(r.world.ctx, reln_npz_save(r.world.ctx, other, r.world.n_arrays, r.world.arrays));
+    assert_ok(r.world.ctx,
+              reln_fit_open(r.world.ctx, r.spec, r.data,
+                            &(RelnFitOptions){.folder = r.run, .no_check = true}, &fit));
+    assert_ok(r.world.ctx, reln_fit_run(fit, &end));
+    reln_fit_close(fit);
+    model = room_load(&r, RELN_DEFAULT);
+    assert_ok(r.world.ctx, reln_evaluate_targets(model, r.data, 1, &train));
+    assert_ok(r.world.ctx, reln_evaluate_targets(model, other, 1, &validation));
+    assert_true(validation.mse > 2 * train.mse);
+    assert_small(judged(&r, "train", "mse") / train.mse - 1, 1e-12);
+    if (apart)
+        assert_small(judged(&r, "validation", "mse") / validation.mse - 1, 1e-12);
+    reln_model_destroy(model);
+    room_clear(&r);
+}
+
+static void errors_are_those_of_the_files_without_random_frames(void **state)
+{
+    (void)state;
+    compare_errors(true);
+    compare_errors(false);
 }
 
 int main(void)
@@ -472,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_run_stopped_after_any_step_ends_with_the_same_bits),
         cmocka_unit_test(an_observer_finds_each_evaluation_in_the_folder),
         cmocka_unit_test(a_run_says_how_long_it_waited_for_data),
+        cmocka_unit_test(errors_are_those_of_the_files_without_random_frames),
         cmocka_unit_test(a_second_run_in_a_folder_is_refused),
         cmocka_unit_test(a_run_notices_that_its_data_changed),
         cmocka_unit_test(the_loss_falls_and_the_record_says_so),
