@@ -600,9 +600,12 @@ static Lost loss(Build *b, Read r, RelnNode *t, RelnNode *weights)
 bool reln_model_graph_loss(const RelnModel *m, int target)
 {
     const RelnSpecTarget *t = &m->spec.target[target];
+    /* Networks that follow a symmetry measure the lengths of errors, and an mlp the single numbers. */
+    const bool lengths = (t->loss == RELN_LOSS_MAE || t->loss == RELN_LOSS_HUBER) &&
+                         reln_model_target_size(m, target) > 1;
 
     return t->as == RELN_TARGET_COVARIANCE || t->loss == RELN_LOSS_GAUSSIAN ||
-           t->loss == RELN_LOSS_QUANTILES;
+           t->loss == RELN_LOSS_QUANTILES || lengths;
 }
 
 /* ---- all targets --------------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,101 @@
+/* Tests that the loss which training minimises is the loss of the predictions. The first is computed in the graph, from features and
+ * normalised targets; the second from the predictions that a user reads, in units of the data. Weights do not change: the
+ * rate is too small. */
+#include <math.h>
+
+#include "fit/room.h"
+#include "kit/doc.h"
+
+enum { N = 12 };
+
+#define HEAD ", head: {hidden: 1}, width: 5, depth: 1}"
+#define VECTOR "{symmetry: so:3, inputs: [{name: v, as: vector}, {name: X, as: matrix}],"
+#define POINTS "{symmetry: o:3, inputs: [{name: v, as: vector, points: true, mask: m}],"
+#define EVERY                                                                                      \
+    " targets: [{name: a, as: scalar, loss: quantiles}, {name: b, as: matrix, loss: gaussian},"    \
+    " {name: c, as: class, classes: 3}, {name: d, as: vector, loss: huber}, {name: e, as: "        \
+    "covariance}, {name: f, as: vector, loss: gaussian, weight: 0.3}],"
+
+static const char *const specs[] = {
+    VECTOR EVERY " model: {kind: reln" HEAD,
+    VECTOR EVERY " model: {kind: mlp" HEAD,
+    VECTOR EVERY " model: {kind: lie-neurons" HEAD,
+    VECTOR " target: {name: y, as: matrix, loss: mae}, model: {kind: mlp" HEAD,
+    VECTOR
+    " target: {name: y, as: vector, loss: gaussian, variance: covariance}, model: {kind: reln" HEAD,
+    VECTOR " target: {name: y, as: scalar, loss: gaussian}, model: {kind: mlp" HEAD,
+    VECTOR " target: {name: y, as: covariance}, model: {kind: mlp" HEAD,
+    VECTOR " target: {name: y, as: class, classes: 4}, model: {kind: reln" HEAD,
+    VECTOR " target: {name: y, as: vector, loss: mae}, model: {kind: reln" HEAD,
+    "{symmetry: so:3, inputs: [{name: v, as: vector}], target: {name: y, as: vector, loss: huber},"
+    " model: {kind: vector-neurons" HEAD,
+    VECTOR " target: {name: y, as: matrix, loss: huber}, model: {kind: reln" HEAD,
+    VECTOR " target: {name: y, as: scalar}, model: {nonlinearity: [leaky, bracket], leak: 0.2" HEAD,
+    "{symmetry: gl:3, inputs: [{name: C, as: covariance, log: true, reference: mean}, {name: v, "
+    "as: vector}],"
+    " targets: [{name: y, as: covariance}, {name: z, as: vector, loss: gaussian, variance: "
+    "covariance}],"
+    " model: {kind: reln" HEAD,
+    POINTS " targets: [{name: y, as: vector, points: true}, {name: c, as: class, classes: 3, "
+           "points: true},"
+           " {name: z, as: scalar}], model: {kind: reln" HEAD,
+};
+
+/* Returns the loss that results.json has of the training data. */
+static double loss_of_predictions(const Room *r)
+{
+    RelnDoc *doc = NULL;
+    char path[128];
+    double value;
+
+    snprintf(path, sizeof path, "%s/results.json", r->run);
+    assert_ok(r->world.ctx, reln_doc_load(r->world.ctx, path, &doc));
+    value = reln_doc_number(reln_doc_get(reln_doc_root(doc), "train"), "loss", (double)NAN);
+    reln_doc_destroy(doc);
+    return value;
+}
+
+static double loss_of_graph(Room *r)
+{
+    RelnFit *fit = NULL;
+    RelnTrainEnd end;
+    double loss;
+
+    assert_ok(r->world.ctx, reln_fit_open(r->world.ctx, r->spec, r->data,
+                                          &(RelnFitOptions){.folder = r->run}, &fit));
+    assert_ok(r->world.ctx, reln_fit_run(fit, &end));
+    assert_int_equal(reln_fit_result(fit).n_rows, 1);
+    loss = reln_fit_result(fit).rows[0].loss;
+    reln_fit_close(fit);
+    return loss;
+}
+
+static void the_loss_is_that_of_the_predictions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        char yaml[2048];
+        double graph, predictions;
+        Room r;
+
+        snprintf(yaml, sizeof yaml,
+                 "%s, train: {epochs: 1, batch: %d, lr: 1e-30, validation: 0, dtype: f64}}",
+                 specs[i], N);
+        room_init(&r, yaml, N);
+        graph = loss_of_graph(&r);
+        predictions = loss_of_predictions(&r);
+        /* f64; logarithms and exponentials of 3 x 3 matrices, and means over a few dozen numbers */
+        if (!(fabs(graph / predictions - 1) < 1e-10))
+            fail_msg("the loss is %.17g, of predictions %.17g: %s", graph, predictions, specs[i]);
+        room_clear(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_loss_is_that_of_the_predictions),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
