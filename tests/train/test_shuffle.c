@@ -240,6 +240,36 @@ static void the_rest_after_the_blocks_turns(void **state)
         assert_true(last[i] > 0);
 }
 
+/* Sizes below one and places below zero write nothing. */
+static void sizes_without_rows_write_nothing(void **state)
+{
+    static const struct {
+        ptrdiff_t n, block, window, first;
+        bool writes;
+    } given[] = {
+        {1, 1, 1, 0, true},   {0, 1, 1, 0, false},  {-1, 1, 1, 0, false},
+        {5, 0, 1, 0, false},  {5, -1, 1, 0, false}, {5, 1, 0, 0, false},
+        {5, 1, -1, 0, false}, {5, 1, 1, -1, false}, {5, 2, 1, 7, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        const bool plain = given[i].n > 0 && given[i].first >= 0;
+        ptrdiff_t rows[2] = {-7, -7};
+
+        reln_shuffle_blocks(3, 1, given[i].n, given[i].block, given[i].window, given[i].first, 2,
+                            rows);
+        for (int k = 0; k < 2; k++)
+            assert_true(given[i].writes ? rows[k] >= 0 && rows[k] < given[i].n : rows[k] == -7);
+        rows[0] = rows[1] = -7;
+        reln_shuffle(3, 1, given[i].n, given[i].first, 2, rows);
+        for (int k = 0; k < 2; k++)
+            assert_true(plain ? rows[k] >= 0 && rows[k] < given[i].n : rows[k] == -7);
+    }
+    reln_shuffle(3, 1, 5, 0, 2, NULL);
+    reln_shuffle_blocks(3, 1, 5, 1, 1, 0, 2, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +282,7 @@ int main(void)
         cmocka_unit_test(nothing_is_written_for_nothing),
         cmocka_unit_test(blocks_are_a_permutation_of_any_n),
         cmocka_unit_test(a_window_has_rows_of_few_blocks),
+        cmocka_unit_test(sizes_without_rows_write_nothing),
         cmocka_unit_test(the_rest_after_the_blocks_turns),
     };
 
