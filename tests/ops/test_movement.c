@@ -516,6 +516,27 @@ static void softmax_neither_overflows_nor_minds_minus_infinity(void **state)
     trial_clear(&t);
 }
 
+/* Probabilities of 1 to 4 in tenths, along an axis that is not that of the channels, at two heights that exp() alone cannot take. */
+static void logarithms_of_softmax_are_those_of_its_shares(void **state)
+{
+    double x[2 * 4 * 2], want[2 * 4 * 2];
+    Trial t;
+    RelnNode *in;
+
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        want[i] = log((i / 2 % 4 + 1) / 10.0);
+        x[i] = want[i] + (i % 2 ? 900 : -900);
+    }
+    trial_init(&t, "so:3", "so:3");
+    in = numbers(&t, "x", (RelnDims){.p = 4, .c = 2}, NULL, x);
+    reln_output(t.f.graph, "z", reln_log_softmax(t.f.graph, in, RELN_P));
+    assert_ok(t.f.ctx, trial_run(&t, 2));
+    /* numbers up to 903 are rounded twice, and subtracted */
+    assert_near(reln_plan_output(t.plan, "z", NULL), want, 16, 8 * 903 * 0x1p-53);
+    trial_clear(&t);
+}
+
 static void cross_entropy_of_no_preference_is_the_log_of_the_classes(void **state)
 {
     static const double x[8] = {2, 2, 2, 2, 0, 0, 0, 1};
@@ -662,6 +683,7 @@ int main(void)
         cmocka_unit_test(no_derivative_passes_a_stop),
         cmocka_unit_test(masks_and_comparisons_want_invariants),
         cmocka_unit_test(softmax_neither_overflows_nor_minds_minus_infinity),
+        cmocka_unit_test(logarithms_of_softmax_are_those_of_its_shares),
         cmocka_unit_test(cross_entropy_of_no_preference_is_the_log_of_the_classes),
         cmocka_unit_test(a_view_as_result_of_a_function_overwrites_nothing),
         cmocka_unit_test(every_failing_allocation_is_reported),
