@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "kit/doc.h"
 #include "model/world.h"
 
 #define PAIRS                                                                                      \
@@ -94,6 +95,23 @@ static inline void room_train(Room *r, int threads)
     assert_ok(r->world.ctx, reln_fit_run(fit, &end));
     assert_int_equal(end, RELN_TRAIN_DONE);
     reln_fit_close(fit);
+}
+
+/* Returns a number that results.json has of the training or validation data; data NULL: of the run. */
+static inline double room_result(const Room *r, const char *data, const char *metric)
+{
+    RelnDoc *doc = NULL;
+    const RelnDocNode *node;
+    char path[128];
+    double value;
+
+    snprintf(path, sizeof path, "%s/results.json", r->run);
+    assert_ok(r->world.ctx, reln_doc_load(r->world.ctx, path, &doc));
+    node = data ? reln_doc_get(reln_doc_root(doc), data) : reln_doc_root(doc);
+    assert_non_null(node);
+    value = reln_doc_number(node, metric, (double)NAN);
+    reln_doc_destroy(doc);
+    return value;
 }
 
 static inline RelnModel *room_load(Room *r, RelnDtype dtype)

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "fit/room.h"
-#include "kit/doc.h"
 
 #define SHORT " train: {epochs: 3, batch: 4, lr: 1e-2, validation: 0.25, dtype: f64}}"
 
@@ -130,23 +129,6 @@ static void the_loss_falls_and_the_record_says_so(void **state)
 
 /* ---- a separate validation file -------------------------------------------------------------------------------------- */
 
-/* Returns a number that results.json has of the training or validation data; data NULL: of the run. */
-static double judged(const Room *r, const char *data, const char *metric)
-{
-    RelnDoc *doc = NULL;
-    const RelnDocNode *node;
-    char path[128];
-    double value;
-
-    snprintf(path, sizeof path, "%s/results.json", r->run);
-    assert_ok(r->world.ctx, reln_doc_load(r->world.ctx, path, &doc));
-    node = data ? reln_doc_get(reln_doc_root(doc), data) : reln_doc_root(doc);
-    assert_non_null(node);
-    value = reln_doc_number(node, metric, -1);
-    reln_doc_destroy(doc);
-    return value;
-}
-
 #define AUGMENTED                                                                                  \
     "{symmetry: gl:2, inputs: [{name: X, as: matrix}], target: {name: y, as: scalar},"             \
     " model: {kind: mlp, width: 6, depth: 1}, train: {epochs: 2, batch: 4, lr: 1e-2, dtype: f64,"  \
@@ -183,15 +165,16 @@ static void training_samples_are_judged_without_random_frames(void **state)
         }
         assert_ok(r.world.ctx, reln_npz_save(r.world.ctx, other, r.world.n_arrays, r.world.arrays));
         room_train(&r, 1);
-        assert_int_equal(judged(&r, "train", "samples"), N);
-        assert_int_equal(judged(&r, "validation", "samples"), N);
+        assert_int_equal(room_result(&r, "train", "samples"), N);
+        assert_int_equal(room_result(&r, "validation", "samples"), N);
         /* sums of the same numbers in another order */
         if (changed)
-            assert_true(fabs(judged(&r, "train", "loss") - judged(&r, "validation", "loss")) >
-                        1e-3);
+            assert_true(fabs(room_result(&r, "train", "loss") -
+                             room_result(&r, "validation", "loss")) > 1e-3);
         else
-            assert_true(fabs(judged(&r, "train", "loss") / judged(&r, "validation", "loss") - 1) <
-                        N * 2.3e-16);
+            assert_true(
+                fabs(room_result(&r, "train", "loss") / room_result(&r, "validation", "loss") - 1) <
+                N * 2.3e-16);
         unlink(other);
         room_clear(&r);
     }
@@ -446,7 +429,7 @@ static void a_run_says_how_long_it_waited_for_data(void **state)
              100 * result.waited);
     assert_non_null(strstr(text, want));
     free(text);
-    assert_true(judged(&r, NULL, "waited") == result.waited);
+    assert_true(room_result(&r, NULL, "waited") == result.waited);
     reln_fit_close(fit);
     room_clear(&r);
 }
@@ -485,9 +468,9 @@ static void compare_errors(bool apart)
     assert_ok(r.world.ctx, reln_evaluate_targets(model, r.data, 1, &train));
     assert_ok(r.world.ctx, reln_evaluate_targets(model, other, 1, &validation));
     assert_true(validation.mse > 2 * train.mse);
-    assert_small(judged(&r, "train", "mse") / train.mse - 1, 1e-12);
+    assert_small(room_result(&r, "train", "mse") / train.mse - 1, 1e-12);
     if (apart)
-        assert_small(judged(&r, "validation", "mse") / validation.mse - 1, 1e-12);
+        assert_small(room_result(&r, "validation", "mse") / validation.mse - 1, 1e-12);
     reln_model_destroy(model);
     room_clear(&r);
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "fit/room.h"
-#include "kit/doc.h"
 
 enum { N = 12, MOST = 2 * N };
 
@@ -11,8 +10,8 @@ enum { N = 12, MOST = 2 * N };
 
 typedef struct Law {
     const char *spec; /* without train */
-    bool
-        weighted; /* there are no statistics of inputs but the length of their arrays: scales of inputs do not use weights */
+    /* Its inputs have no statistics but their length: the scales of inputs do not use weights. */
+    bool weighted;
 } Law;
 
 static const Law laws[] = {
@@ -46,18 +45,7 @@ typedef struct Learned {
 
 static Learned learned(const Room *r)
 {
-    RelnDoc *doc = NULL;
-    const RelnDocNode *train;
-    char path[128];
-    Learned out;
-
-    snprintf(path, sizeof path, "%s/results.json", r->run);
-    assert_ok(r->world.ctx, reln_doc_load(r->world.ctx, path, &doc));
-    train = reln_doc_get(reln_doc_root(doc), "train");
-    out = (Learned){reln_doc_number(train, "loss", (double)NAN),
-                    reln_doc_number(train, "mse", (double)NAN)};
-    reln_doc_destroy(doc);
-    return out;
+    return (Learned){room_result(r, "train", "loss"), room_result(r, "train", "mse")};
 }
 
 /* Writes n samples, sample i of the file being sample order[i]; with `weights` also the weight of each. */

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "fit/room.h"
-#include "kit/doc.h"
 
 enum { N = 12 };
 
@@ -41,20 +40,6 @@ static const char *const specs[] = {
            " {name: z, as: scalar}], model: {kind: reln" HEAD,
 };
 
-/* Returns the loss that results.json has of the training data. */
-static double loss_of_predictions(const Room *r)
-{
-    RelnDoc *doc = NULL;
-    char path[128];
-    double value;
-
-    snprintf(path, sizeof path, "%s/results.json", r->run);
-    assert_ok(r->world.ctx, reln_doc_load(r->world.ctx, path, &doc));
-    value = reln_doc_number(reln_doc_get(reln_doc_root(doc), "train"), "loss", (double)NAN);
-    reln_doc_destroy(doc);
-    return value;
-}
-
 static double loss_of_graph(Room *r)
 {
     RelnFit *fit = NULL;
@@ -83,7 +68,7 @@ static void the_loss_is_that_of_the_predictions(void **state)
                  specs[i], N);
         room_init(&r, yaml, N);
         graph = loss_of_graph(&r);
-        predictions = loss_of_predictions(&r);
+        predictions = room_result(&r, "train", "loss");
         /* f64; logarithms and exponentials of 3 x 3 matrices, and means over a few dozen numbers */
         if (!(fabs(graph / predictions - 1) < 1e-10))
             fail_msg("the loss is %.17g, of predictions %.17g: %s", graph, predictions, specs[i]);
