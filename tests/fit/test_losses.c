@@ -55,6 +55,31 @@ static double loss_of_graph(Room *r)
     return loss;
 }
 
+/* The covariances that an mlp predicts are positive definite, and as far from the true ones as their logarithms are: in one dimension,
+ * the distance is the root of the mean square of log(s / t), and the loss is that mean in units of the logarithms' deviation. */
+static void an_mlp_predicts_covariances(void **state)
+{
+    double mean = 0, square = 0, distance;
+    Room r;
+
+    (void)state;
+    room_init(&r,
+              "{symmetry: gl:1, inputs: [{name: s, as: scalar}], target: {name: y, as: covariance},"
+              " model: {kind: mlp, width: 4, depth: 1}, train: {epochs: 30, batch: 6, lr: 0.1,"
+              " validation: 0, dtype: f64}}",
+              N);
+    const double *y = world_find(&r.world, "y")->f64;
+    for (int i = 0; i < N * WORLD_CHANNELS; i++)
+        mean += log(y[i]) / (N * WORLD_CHANNELS);
+    for (int i = 0; i < N * WORLD_CHANNELS; i++)
+        square += (log(y[i]) - mean) * (log(y[i]) - mean) / (N * WORLD_CHANNELS);
+    room_train(&r, 1);
+    distance = room_result(&r, "train", "distance");
+    assert_true(fabs(distance * distance / square / room_result(&r, "train", "loss") - 1) < 1e-12);
+    assert_true(room_result(&r, "train", "loss") < 0.9); /* it has learned something */
+    room_clear(&r);
+}
+
 static void the_loss_is_that_of_the_predictions(void **state)
 {
     (void)state;
@@ -80,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loss_is_that_of_the_predictions),
+        cmocka_unit_test(an_mlp_predicts_covariances),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
