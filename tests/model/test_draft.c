@@ -113,6 +113,95 @@ static void drafts_suit_the_data(void **state)
     reln_ctx_destroy(ctx);
 }
 
+/* Asserts that the draft of a survey has a text, and is a SPEC. */
+static void assert_drafted(const RelnSurvey *survey, const char *wanted, const char *unwanted)
+{
+    RelnSpec spec;
+    char text[TEXT];
+    size_t length;
+
+    assert_ok(survey->ctx, reln_survey_draft(survey, NULL, text, sizeof text, &length));
+    if (!strstr(text, wanted) || (unwanted && strstr(text, unwanted)))
+        fail_msg("the draft is\n%s\nwanted in it: %s", text, wanted);
+    assert_ok(survey->ctx, world_spec(survey->ctx, text, &spec));
+}
+
+/* Masks and counts are named after their kind; sets of more than 256 points are drawn from. */
+static void drafts_name_the_array_that_says_which_points_there_are(void **state)
+{
+    RelnSurveyArray arrays[3];
+    RelnCtx *ctx = NULL;
+    RelnSurvey s;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    survey_init(&s, arrays, ctx, LARGE_CLOUDS, 500);
+    assert_drafted(&s, "{name: x, as: vector, points: true, count: count}", "draw");
+    arrays[0].dims[1] = 256;
+    assert_drafted(&s, "{name: x, as: vector, points: true, count: count}", "draw");
+    arrays[0].dims[1] = 257;
+    assert_drafted(&s, "{name: x, as: vector, points: true, count: count, most: 256, draw: true}",
+                   NULL);
+    arrays[1].role = RELN_ROLE_MASK;
+    arrays[1].rank = 2;
+    arrays[1].dims[1] = 257;
+    assert_drafted(&s, "{name: x, as: vector, points: true, mask: count, most: 256, draw: true}",
+                   NULL);
+    reln_ctx_destroy(ctx);
+}
+
+/* A draft for recordings names their numbers; and their gaps, if a step is more than ten times as long as most. */
+static void drafts_of_recordings_know_where_they_end(void **state)
+{
+    RelnSurveyArray arrays[4];
+    RelnCtx *ctx = NULL;
+    RelnSurvey s;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    survey_init(&s, arrays, ctx, RECORDINGS, 5000);
+    assert_drafted(&s, "  time: t\n", "gap:");
+    assert_drafted(&s, "  time: t\n", "recording:");
+    s.longest_step = 1;
+    assert_drafted(&s, "  time: t\n", "gap:");
+    s.longest_step = 2;
+    assert_drafted(&s, "  gap: 2.002 ", NULL);
+    arrays[3] =
+        (RelnSurveyArray){.name = "flight", .rank = 1, .dims = {5000}, .role = RELN_ROLE_RECORDING};
+    s.n_arrays = 4;
+    assert_drafted(&s, "  recording: flight\n", NULL);
+    reln_ctx_destroy(ctx);
+}
+
+/* A column of a table that is a component of a vector beside it is no input of its own. */
+static void drafts_leave_out_components(void **state)
+{
+    static const char *const names[] = {"x_y", "x.z", "x_a", "z_y"};
+    RelnSurveyArray arrays[4];
+    RelnCtx *ctx = NULL;
+    RelnSurvey s;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    for (int i = 0; i < 4; i++) {
+        char input[64];
+
+        survey_init(&s, arrays, ctx, MATRICES, 500);
+        snprintf(input, sizeof input, "{name: %s, as: scalar}", names[i]);
+        arrays[3] = (RelnSurveyArray){.name = names[i],
+                                      .rank = 1,
+                                      .dims = {500},
+                                      .role = RELN_ROLE_INPUT,
+                                      .as = RELN_AS_SCALAR};
+        s.n_arrays = 4;
+        if (i < 2)
+            assert_drafted(&s, "{name: x, as: matrix}", input);
+        else
+            assert_drafted(&s, input, NULL);
+    }
+    reln_ctx_destroy(ctx);
+}
+
 /* A draft has a symmetry, and the others that act on its inputs as comments below it, the widest of each kind first. */
 static void drafts_have_the_symmetries_that_act_on_their_inputs(void **state)
 {
@@ -255,6 +344,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drafts_suit_the_data),
+        cmocka_unit_test(drafts_name_the_array_that_says_which_points_there_are),
+        cmocka_unit_test(drafts_of_recordings_know_where_they_end),
+        cmocka_unit_test(drafts_leave_out_components),
         cmocka_unit_test(drafts_have_the_symmetries_that_act_on_their_inputs),
         cmocka_unit_test(all_items_of_rows_decide_what_an_array_is),
         cmocka_unit_test(folds_of_an_array_have_rows),
