@@ -381,6 +381,51 @@ static void what_does_not_fit_is_refused(void **state)
            one, true, "3 weights for 4 classes");
     refuse(&(RelnLoss){.kind = RELN_LOSS_CROSS_ENTROPY, .n_weights = 4, .weights = weights}, four,
            one, true, "weight -3 of class 2");
+    refuse(&(RelnLoss){.kind = RELN_LOSS_CROSS_ENTROPY, .n_weights = 4}, four, one, true,
+           "4 weights at");
+    refuse(&(RelnLoss){.kind = RELN_LOSS_CROSS_ENTROPY, .n_weights = -1}, four, one, true,
+           "-1 weights at");
+    refuse(&(RelnLoss){.kind = RELN_LOSS_CROSS_ENTROPY, .smoothing = 1}, four, one, true,
+           "smoothing 1, wanted 0 to below 1");
+    refuse(&(RelnLoss){.kind = RELN_LOSS_CROSS_ENTROPY, .smoothing = -0.1}, four, one, true,
+           "smoothing -0.1");
+    refuse(&(RelnLoss){.kind = RELN_LOSS_GAUSSIAN}, four, four, false,
+           "wanted reln_loss_gaussian()");
+}
+
+static void quantiles_lie_between_0_and_1(void **state)
+{
+    static const double valid[] = {0.25, 0.75}, least[] = {0.25, 0}, most[] = {1, 0.5};
+    const RelnLoss none = {.kind = RELN_LOSS_QUANTILES, .n_quantiles = 2};
+    RelnLoss loss = {.kind = RELN_LOSS_QUANTILES, .n_quantiles = 2, .quantiles = valid};
+    const RelnDims four = {.c = 4}, two = {.c = 2};
+
+    (void)state;
+    refuse(&none, four, two, false, "2 quantiles at");
+    refuse(&loss, four, four, false, "wanted 2 channels for each of its own");
+    refuse(&loss, four, two, true, "indices, wanted numbers");
+    loss.n_quantiles = 0;
+    refuse(&loss, four, two, false, "0 quantiles at");
+    loss = (RelnLoss){.kind = RELN_LOSS_QUANTILES, .n_quantiles = 2, .quantiles = least};
+    refuse(&loss, four, two, false, "quantile 0, wanted one between 0 and 1");
+    loss.quantiles = most;
+    refuse(&loss, four, two, false, "quantile 1, wanted one between 0 and 1");
+}
+
+/* An output and its target that transform differently have no difference. */
+static void reps_of_outputs_and_targets_agree(void **state)
+{
+    Fixture f;
+    RelnNode *y, *t;
+
+    (void)state;
+    fixture_init(&f, "so:3", "so:3", RELN_F64);
+    y = reln_input(f.graph, "y", RELN_SAMPLES, (RelnDims){.k = 3}, f.adjoint, RELN_F64);
+    t = reln_input(f.graph, "t", RELN_SAMPLES, (RelnDims){.k = 3}, NULL, RELN_F64);
+    assert_null(reln_loss(f.graph, &losses[0], y, t));
+    assert_int_equal(reln_graph_status(f.graph), RELN_ERR_REP);
+    assert_non_null(strstr(reln_ctx_error(f.ctx), "the output transforms as"));
+    fixture_clear(&f);
 }
 
 int main(void)
@@ -393,6 +438,8 @@ int main(void)
         cmocka_unit_test(cross_entropy_is_its_formula),
         cmocka_unit_test(rows_count_each),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(quantiles_lie_between_0_and_1),
+        cmocka_unit_test(reps_of_outputs_and_targets_agree),
     };
 
     return cmocka_run_group_tests_name("train/loss", tests, NULL, NULL);
