@@ -241,6 +241,17 @@ static RelnStatus compare(TaskCall *call)
     return reln_comm_same(call->request->comm, call->env.ctx, 2, numbers, names);
 }
 
+/* Returns whether the data are to be written to a folder, which needs them also if all runs are finished. */
+static bool is_saving(const TaskCall *call)
+{
+    const Task *task = call->env.task;
+
+    for (int i = 0; i < task->n_options; i++)
+        if (task->options[i].output && call->env.values[i])
+            return true;
+    return false;
+}
+
 static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
 {
     const Task *task = call->env.task;
@@ -255,7 +266,7 @@ static RelnStatus run_all(TaskCall *call, TaskOutcome *outcome)
     if (call->request->finished && outcome->found == 0)
         return task_fail(&call->env, RELN_ERR_ARG, "no run of %s with these settings is finished",
                          task->name);
-    if (call->request->finished || n_missing == 0)
+    if (call->request->finished || (n_missing == 0 && !is_saving(call)))
         return RELN_OK;
     call->jobs = call->request->jobs < n_missing ? call->request->jobs : n_missing;
     call->jobs = call->jobs > 0 && !call->request->comm ? call->jobs : 1; /* ranks do not fork */

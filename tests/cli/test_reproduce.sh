@@ -28,6 +28,14 @@ run 0 reproduce sp4 --scale smoke --seeds 2 --finished --out some
 check "one row, of one run" grep -q '^| Triple and powers (ours) .* 1 |$' some/table.md
 check "and no other" [ "$(ls some/runs)" = best-1.json ]
 
+# data are saved, also if all runs are finished
+run 0 reproduce jets --scale smoke --models mass --out jets --quiet
+run 0 reproduce jets --scale smoke --models mass --out jets --save saved
+check "the run is taken as it is: $(cat err)" grep -q '1 runs, 1 of them made before' err
+for set in train val test; do
+    check "saved: $set" [ -s "saved/$set.npz" ]
+done
+
 # threads do not change a bit of it, nor do runs beside it
 run 0 reproduce sp4 --scale smoke --models reln,best --threads 2 --out two --quiet
 run 0 reproduce sp4 --scale smoke --models reln,best --threads 2 --jobs 2 --out beside --quiet
