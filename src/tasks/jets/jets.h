@@ -72,7 +72,7 @@ bool jets_source_in_mev(const JetsSource *source); /* the file was */
 RelnStatus jets_source_read(TaskEnv *env, const JetsSource *source, ptrdiff_t n,
                             const ptrdiff_t *which, Jets *out);
 
-/* ---- toy.c, save.c ------------------------------------------------------------------------------------------------------- */
+/* ---- toy.c, save.c ----------------------------------------------------------------------------------------------- */
 
 /* A generator of jets: a shower ordered by virtuality that conserves four-momentum at each step; in half of
  * the jets a top quark decays to b q q'. It is not the benchmark, but its counts and masses are similar. */

@@ -400,8 +400,8 @@ static const TaskRun *first_of(const TaskRun *runs, int n_models, int n_seeds, i
     return NULL;
 }
 
-/* Returns the run of a seed with which a row is compared: LorentzNet pre-trained or trained as our rows are if that row was run,
- * LorentzNet without its clamp otherwise. */
+/* Returns the run of a seed with which a row is compared. A pre-trained row is compared with the pre-trained LorentzNet if that was
+ * run; any row with LorentzNet trained as our rows are, or else without its clamp, or else as published. */
 static const TaskRun *reference(const TaskRun *runs, int n_models, int n_seeds, int seed,
                                 const TaskModel *row)
 {
