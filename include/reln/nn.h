@@ -392,15 +392,22 @@ typedef struct RelnScales {
  *     RelnFeatures y = reln_nn_messages(&net, "one", (RelnFeatures){p, h},           // all pairs of rows
  *                                       &(RelnMessages){.hidden = 72, .gate = true, .norm = true, .residual = true});
  *
+ * With `from`, the rows j are those of another set: each row i gets messages from all of them, with x_j and s_j of `from`, and
+ * with w_i in place of w_i w_j. The rows of `from` do not change.
+ *
+ *     RelnFeatures y = reln_nn_messages(&net, "beams", (RelnFeatures){p, h}, &(RelnMessages){.from = {beams, of_beams}});
+ *
  * With `norm`, a batch norm over all pairs of the batch replaces the bias b, and a batch norm over all rows replaces bh.
  * Both weigh items by w and keep running statistics as reln_nn_batch_norm_invariants() does; a batch without pairs leaves
  * the running statistics of pairs unchanged.
  *
  * Shapes  x (K, C) in any rep with a form, s (1, D), both of one row domain -> (K, C), (1, channels)
- * Parameters  Wi, Wj: D hidden;  Wp: (2 C scales + E) hidden, at each scale the first C for the differences;  b, bm, bx, bh: hidden;
+ * Parameters  Wi: D hidden;  Wj: D hidden, or D' hidden with `from`;  Wp: (2 C scales + E) hidden, at each scale the first C
+ *         for the differences;  b, bm, bx, bh: hidden;
  *         Wm, Wx, Ws: hidden hidden;  Wg: hidden, bg: 1;  Wf: hidden C;  Wh: D hidden;  Wo: hidden channels, bo. With
  *         `norm`, gamma (from 1), beta (from 0), state "mean", "var": hidden; gammah, betah, "meanh", "varh" of rows
- * Fails   RELN_ERR_REP when x's rep has no form, RELN_ERR_UNSUPPORTED when x and s are not of one row domain
+ * Fails   RELN_ERR_REP when x's rep has no form, RELN_ERR_UNSUPPORTED when x and s are not of one row domain,
+ *         RELN_ERR_ARG for a `from` of the same domain, or together with `pairs`
  * Cost    2 hidden (hidden + 2 C) for each pair, 2 hidden (hidden + C) more with `move`
  * Notes   x may be f64 in a graph of f32: invariants and moves are then computed in f64, messages in the graph's dtype.
  *         A row that is alone in its set, or of weight 0, gets no messages and keeps its x. No array of the size
@@ -411,6 +418,7 @@ typedef struct RelnMessages {
     RelnNode *other;    /* i32, of `pairs`: the row j, or -1 for no row; NULL for reln_pairs() */
     RelnNode *weights;  /* (1, 1), w of rows: 0 for padding; NULL: 1 */
     RelnNode *of_pairs; /* (1, E) of `pairs`: further invariants of pairs; may be NULL */
+    RelnFeatures from;  /* of another set, which sends: x (K, C), s (1, D'); NULL: the same rows */
     RelnScales scales;  /* scales of the invariants of x; count 0: psi(B) unscaled */
     int hidden;         /* width of messages; 0: D */
     int channels;       /* channels of y.s; 0: D */

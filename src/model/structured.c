@@ -34,13 +34,17 @@ static double usual_size(const Build *b)
     return b->m->spec.model.groups > 0 ? b->m->spec.model.groups : b->m->constants.points;
 }
 
+/* Returns the sum of all points, of size 1. */
+static RelnNode *total_of(Build *b, RelnNode *x)
+{
+    return reln_scale(b->g, reln_reduce(b->g, x, RELN_SAMPLES), 1 / usual_size(b));
+}
+
 /* Returns features of samples that every round keeps: the sum of all points, and the inputs of the sample
  * itself. */
 static RelnNode *kept(Build *b, RelnNode *x)
 {
-    RelnNode *total = reln_scale(b->g, reln_reduce(b->g, x, RELN_SAMPLES), 1 / usual_size(b));
-
-    return reln_build_join(b, total, reln_build_input(b, SLOT_X));
+    return reln_build_join(b, total_of(b, x), reln_build_input(b, SLOT_X));
 }
 
 /* Returns features of a few channels for each point. If there are matrices or several vectors, one block
@@ -353,6 +357,17 @@ static Pairs pairs_of(Build *b, RelnNode *x)
     return p;
 }
 
+/* Messages that all layers of a network have in common. */
+static RelnMessages usual_messages(Build *b)
+{
+    return (RelnMessages){.hidden = b->width,
+                          .channels = b->width,
+                          .gate = true,
+                          .norm = true,
+                          .scales = reln_build_scales(b),
+                          .activation = b->m->spec.model.activation};
+}
+
 /* Sends messages before a round of a graph. Dropout applies to what the messages add to the invariants, not to the invariants
  * that they are added to. If a target of points or edges is computed from features, the messages also move *made. */
 static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs, RelnNode **made)
@@ -360,43 +375,126 @@ static RelnSet send(Build *b, const char *name, RelnSet set, const Pairs *pairs,
     const RelnScales scale = reln_build_scales(b);
     const bool move =
         needs_features(b->m, RELN_ITEMS_POINTS) || needs_features(b->m, RELN_ITEMS_EDGES);
-    const RelnMessages options = {.hidden = b->width,
-                                  .channels = b->width,
-                                  .gate = true,
-                                  .norm = true,
-                                  .move = move,
-                                  .pairs = pairs->domain,
-                                  .other = pairs->other,
-                                  .of_pairs = b->from ? of_given_edges(b, &scale) : NULL,
-                                  .count = pairs->usual,
-                                  .scales = scale,
-                                  .activation = b->m->spec.model.activation};
-    const RelnFeatures f =
-        reln_nn_messages(&b->net, name, (RelnFeatures){*made ? *made : set.x, set.s}, &options);
-    RelnNode *change = reln_build_dropped(b, f.s);
+    RelnMessages options = usual_messages(b);
+    RelnFeatures f;
+    RelnNode *change;
 
+    options.move = move;
+    options.pairs = pairs->domain;
+    options.other = pairs->other;
+    options.of_pairs = b->from ? of_given_edges(b, &scale) : NULL;
+    options.count = pairs->usual;
+    f = reln_nn_messages(&b->net, name, (RelnFeatures){*made ? *made : set.x, set.s}, &options);
+    change = reln_build_dropped(b, f.s);
     if (move)
         *made = f.x;
     set.s = reln_node_dims(set.s).c == b->width ? reln_add(b->g, set.s, change) : change;
     return set;
 }
 
-/* Builds a network of messages alone (LorentzNet, EGNN): points begin with their invariants with the sum of all points and with the
- * sample's features, and the sample receives the mean of their last invariants. */
+/* Returns the input of the SPEC that has channel c of the features of samples. */
+static int input_of_channel(const RelnModel *m, int c)
+{
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        if (m->lift[i].slot == SLOT_X && c >= m->lift[i].first &&
+            c < m->lift[i].first + m->lift[i].channels)
+            return i;
+    return 0;
+}
+
+/* Returns learned invariants of the rows that are inputs of the sample: values of one input begin with the same numbers, because
+ * they are of one kind. */
+static RelnNode *first_invariants(Build *b, int count)
+{
+    RelnNode **of_input = reln_build_scratch(b, (size_t)count, sizeof(RelnNode *));
+
+    for (int c = 0; of_input && c < count; c++) {
+        const int i = input_of_channel(b->m, c);
+        const char *within = b->net.within;
+        const Name name =
+            reln_build_name("%s%sinput%d.s", within ? within : "", within ? "." : "", i);
+
+        of_input[c] = c > 0 && input_of_channel(b->m, c - 1) == i
+                          ? of_input[c - 1]
+                          : reln_param(b->g, name.text, (RelnDims){.c = b->width},
+                                       (RelnInit){RELN_INIT_UNIFORM, 1});
+    }
+    return of_input ? reln_concat(b->g, count, of_input, RELN_P) : NULL;
+}
+
+/* Makes rows of the features of samples, one for each channel, repeated to the channels of the points x. They begin with their
+ * invariants with themselves and with the sum of all points. Returns {0} if there are none. */
+static RelnSet rows_of_inputs(Build *b, RelnNode *x, RelnNode *total)
+{
+    RelnGraph *g = b->g;
+    const RelnScales scale = reln_build_scales(b);
+    const int count = b->m->slots[SLOT_X].c, channels = reln_node_dims(x).c;
+    RelnNode *in = count > 0 ? reln_build_input(b, SLOT_X) : NULL, *s;
+    RelnNode **copies = reln_build_scratch(b, (size_t)channels, sizeof(RelnNode *));
+    RelnSet rows = {0};
+    RelnDomain domain;
+
+    if (!in || !copies)
+        return rows;
+    domain = reln_fixed(g, "inputs", RELN_SAMPLES, count);
+    rows.x = reln_unstack(g, reln_swap_axes(g, in, RELN_P, RELN_C), domain);
+    s = reln_build_join(b, reln_nn_lengths(&b->net, rows.x, &scale),
+                        reln_nn_relate(&b->net, rows.x, reln_spread(g, total, domain), &scale));
+    s = reln_nn_batch_norm_invariants(&b->net, "inputs.norm", s, NULL);
+    rows.s = reln_add(g, reln_nn_dense(&b->net, "inputs.embedding", s, b->width),
+                      reln_unstack(g, first_invariants(b, count), domain));
+    for (int c = 0; c < channels; c++)
+        copies[c] = rows.x;
+    rows.x = channels == 1 ? rows.x : reln_concat(g, channels, copies, RELN_C);
+    return rows;
+}
+
+/* Adds the messages from the rows of `from` to the invariants of the rows of `to`; a row has `usual` of them. */
+static RelnNode *send_between(Build *b, const char *name, const RelnSet *to, const RelnSet *from,
+                              double usual)
+{
+    RelnMessages options = usual_messages(b);
+
+    options.from = (RelnFeatures){from->x, from->s};
+    options.count = usual;
+    return reln_add(
+        b->g, to->s,
+        reln_build_dropped(
+            b, reln_nn_messages(&b->net, name, (RelnFeatures){to->x, to->s}, &options).s));
+}
+
+/* Builds a network of messages alone (LorentzNet, EGNN): points begin with their invariants with the sum of all points, and the
+ * sample receives the mean of their last invariants. The inputs of the sample are rows which send messages to the points and
+ * receive messages from them. */
 static RelnSet send_only(Build *b, RelnSet set, const Pairs *pairs, RelnNode **made)
 {
     const RelnScales scale = reln_build_scales(b);
-    RelnNode *sums = reln_spread(b->g, set.sums, set.x->domain);
-    RelnNode *near = reln_nn_relate(&b->net, set.x, sums, &scale);
+    RelnNode *total = total_of(b, set.x);
+    RelnNode *near =
+        reln_nn_relate(&b->net, set.x, reln_spread(b->g, total, set.x->domain), &scale);
+    RelnSet inputs = rows_of_inputs(b, set.x, total);
 
+    if (!needs_features(b->m, RELN_ITEMS_SAMPLES) && !reln_build_wants(b, RELN_ITEMS_POINTS) &&
+        !reln_build_wants(b, RELN_ITEMS_EDGES))
+        set.sums = total; /* its length would be hidden by those of the inputs */
     near = reln_nn_batch_norm_invariants(&b->net, "embedding.norm", near, NULL);
     set.s = reln_nn_dense(&b->net, "embedding", reln_build_join(b, set.s, near), b->width);
     for (int i = 0; set.s && i < b->m->spec.model.depth; i++) {
+        const RelnSet before = set;
+
         set = send(b, reln_build_name("messages%d", i + 1).text, set, pairs, made);
+        if (inputs.x) {
+            set.s = send_between(b, reln_build_name("messages%d.from", i + 1).text, &set, &inputs,
+                                 b->m->slots[SLOT_X].c);
+            inputs.s = send_between(b, reln_build_name("messages%d.to", i + 1).text, &inputs,
+                                    &before, usual_size(b));
+        }
         reln_build_tap(b, reln_build_name("points%d", i + 1), set.s);
         reln_build_tap(b, reln_build_name("moved%d", i + 1), *made);
     }
     set.z = reln_build_join(b, set.z, set.s ? reln_reduce_mean(b->g, set.s, RELN_SAMPLES) : NULL);
+    if (inputs.s)
+        set.z = reln_build_join(b, set.z, reln_reduce_mean(b->g, inputs.s, RELN_SAMPLES));
     return set;
 }
 

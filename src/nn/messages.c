@@ -1,4 +1,4 @@
-/* messages.c -- messages between the rows of a set, computed from invariants of pairs. */
+/* messages.c -- messages between the rows of a set, or from one set to another, computed from invariants of pairs. */
 #include "nn/nn.h"
 
 /* A Messages holds the nodes that the functions on pairs use. All of them belong to the graph around the
@@ -7,8 +7,9 @@ typedef struct Messages {
     const RelnNet *net;
     const char *name;
     const RelnMessages *options;
-    RelnDomain rows, pairs;
-    RelnNode *x;
+    RelnDomain rows, senders,
+        pairs;                      /* the rows that receive, the rows that send, and their pairs */
+    RelnNode *x, *from;             /* of the rows that receive, and that send */
     RelnNode *weights;              /* weights of rows; NULL: all are 1 */
     RelnNode *by_first, *by_second; /* the parts of the first layer that depend on one end */
     RelnNode *of_pair;              /* weights of the first layer for the invariants of a pair */
@@ -35,10 +36,12 @@ static RelnNode *at_second(RelnGraph *g, const Messages *m, RelnNode *x)
                              : reln_spread_second(g, x, m->pairs);
 }
 
-/* w_i w_j; NULL if all are 1 */
+/* w_i w_j, w_i if another set sends; NULL if all are 1 */
 static RelnNode *pair_weight(RelnGraph *g, const Messages *m)
 {
-    return m->weights ? reln_mul(g, at_first(g, m, m->weights), at_second(g, m, m->weights)) : NULL;
+    RelnNode *w = m->weights ? at_first(g, m, m->weights) : NULL;
+
+    return w && m->senders == m->rows ? reln_mul(g, w, at_second(g, m, m->weights)) : w;
 }
 
 static RelnNode *weighted(RelnGraph *g, RelnNode *weight, RelnNode *x)
@@ -49,7 +52,7 @@ static RelnNode *weighted(RelnGraph *g, RelnNode *weight, RelnNode *x)
 /* x_i - x_j */
 static RelnNode *difference(RelnGraph *g, const Messages *m)
 {
-    return reln_sub(g, at_first(g, m, m->x), at_second(g, m, m->x));
+    return reln_sub(g, at_first(g, m, m->x), at_second(g, m, m->from));
 }
 
 /* psi(B(x_i - x_j, x_i - x_j)) and psi(B(x_i, x_j)), at all scales */
@@ -63,7 +66,7 @@ static RelnNode *invariants(RelnGraph *g, const Messages *m)
     inside.graph = g;
     d = difference(g, m);
     s[0] = reln_nn_form(&inside, d, d);
-    s[1] = reln_nn_form(&inside, at_first(g, m, m->x), at_second(g, m, m->x));
+    s[1] = reln_nn_form(&inside, at_first(g, m, m->x), at_second(g, m, m->from));
     t = reln_concat(g, 2, s, RELN_C);
     t = m->options->scales.count > 0 ? reln_nn_psi_scales(g, t, &m->options->scales)
                                      : reln_nn_psi(g, reln_cast(g, t, RELN_DEFAULT));
@@ -97,6 +100,18 @@ static RelnNode *first_layer(RelnGraph *g, const Messages *m)
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
 
+/* The sum over pairs of the parts of the first layer that depend on one end. */
+static RelnNode *sum_of_ends(const Messages *m, const Degrees *degrees)
+{
+    RelnGraph *g = m->net->graph;
+    RelnNode *first = reln_mul(g, degrees->first, m->by_first),
+             *second = reln_mul(g, degrees->second, m->by_second);
+
+    if (m->senders == m->rows)
+        return reln_batch_sum(g, reln_add(g, first, second));
+    return reln_add(g, reln_batch_sum(g, first), reln_batch_sum(g, second));
+}
+
 /* Computes the mean of the first layer. Its two ends need only sums over rows; the invariants are summed over
  * pairs. */
 static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n)
@@ -107,8 +122,7 @@ static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n
     sum = reln_batch_sum(body, weighted(body, pair_weight(body, m), invariants(body, m)));
     if (!body || !reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
         return false;
-    ends = reln_batch_sum(g, reln_add(g, reln_mul(g, degrees->first, m->by_first),
-                                      reln_mul(g, degrees->second, m->by_second)));
+    ends = sum_of_ends(m, degrees);
     mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, m->of_pair)), reln_nn_divisor(g, weight));
     body = reln_fn_begin(g, "squares");
     sum = reln_square(body, reln_sub(body, first_layer(body, m), mean));
@@ -165,7 +179,7 @@ static bool count_pairs(const Messages *m, Degrees *out)
     weight = m->weights ? pair_weight(body, m) : at_first(body, m, one);
     second = m->options->other ? m->options->other : reln_pair_second(body, m->pairs);
     sums[0] = reln_reduce(body, weight, m->rows);
-    sums[1] = reln_scatter_add(body, weight, second, m->rows);
+    sums[1] = reln_scatter_add(body, weight, second, m->senders);
     if (!body || !reln_call(g, reln_fn_end(body, 2, sums), 0, NULL, sums))
         return false;
     *out = (Degrees){sums[0], sums[1]};
@@ -300,14 +314,45 @@ static bool want(const RelnNet *net, const char *name, RelnFeatures in, const Re
                            name, channels, reln_nn_channels(in.s));
 }
 
-static RelnDomain all_pairs(RelnGraph *g, RelnDomain rows)
+static RelnDomain all_pairs(RelnGraph *g, RelnDomain rows, RelnDomain senders)
 {
+    const bool one = rows == senders;
     const char *name =
-        reln_arena_printf(reln_graph_arena(g), "pairs of %s", reln_domain_name(g, rows));
+        reln_arena_printf(reln_graph_arena(g), "pairs of %s%s%s", reln_domain_name(g, rows),
+                          one ? "" : " with ", one ? "" : reln_domain_name(g, senders));
 
     if (!name)
         reln_graph_nomem(g);
-    return name ? reln_pairs(g, name, rows, rows, false) : RELN_STEP;
+    return name ? reln_pairs(g, name, rows, senders, !one) : RELN_STEP;
+}
+
+/* Returns the features and invariants of the rows that send. */
+static RelnFeatures senders_of(RelnFeatures in, const RelnMessages *o)
+{
+    return o->from.x || o->from.s ? o->from : in;
+}
+
+static bool want_senders(const RelnNet *net, const char *name, RelnFeatures in,
+                         const RelnMessages *o)
+{
+    const RelnFeatures from = senders_of(in, o);
+    RelnGraph *g = net->graph;
+
+    if (from.x == in.x && from.s == in.s)
+        return true;
+    if (!from.x || !from.s || from.x->domain == in.x->domain ||
+        !is_row_of(from.x, from.x->domain) || !is_row_of(from.s, from.x->domain))
+        return reln_graph_fail(g, RELN_ERR_ARG,
+                               "%s: messages from features %s and invariants %s, wanted those of "
+                               "another domain of rows, without leading axes",
+                               name, from.x ? reln_shape_text(from.x) : "NULL",
+                               from.s ? reln_shape_text(from.s) : "NULL");
+    if (o->other || o->pairs != RELN_STEP)
+        return reln_graph_fail(g, RELN_ERR_ARG,
+                               "%s: messages from another set take all pairs; wanted no domain of "
+                               "pairs and no index",
+                               name);
+    return reln_nn_want_invariants(net, name, from.s);
 }
 
 RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures in,
@@ -319,28 +364,32 @@ RelnFeatures reln_nn_messages(const RelnNet *net, const char *name, RelnFeatures
     static const char *const parts[4] = {"gamma", "beta", "mean", "var"};
     const RelnFeatures none = {NULL, NULL};
     RelnGraph *g = net->graph;
+    const RelnFeatures senders = senders_of(in, options);
     const int from = reln_nn_channels(in.s), each = reln_nn_channels(in.x);
+    const int sent = reln_nn_channels(senders.s);
     const int channels = options->channels == 0 ? from : options->channels;
     const bool learns = options->norm && net->train; /* batch statistics are updated */
-    Messages m = {.net = net, .name = name, .options = options, .x = in.x};
+    Messages m = {.net = net, .name = name, .options = options, .x = in.x, .from = senders.x};
     RelnNode *sums[2] = {NULL, NULL};
     Degrees degrees = {NULL, NULL};
     NnNorm norm = {NULL, NULL, NULL, NULL};
     int of_pair;
 
-    if (reln_graph_status(g) != RELN_OK || !want(net, name, in, options, channels))
+    if (reln_graph_status(g) != RELN_OK || !want(net, name, in, options, channels) ||
+        !want_senders(net, name, in, options))
         return none;
     m.width = options->hidden == 0 ? from : options->hidden;
     of_pair = 2 * each * (options->scales.count > 0 ? options->scales.count : 1) +
               reln_nn_channels(options->of_pairs);
-    m.fan_in = 2 * from + of_pair;
+    m.fan_in = from + sent + of_pair;
     m.rows = in.x->domain;
-    m.pairs = options->pairs == RELN_STEP ? all_pairs(g, m.rows) : options->pairs;
+    m.senders = senders.x->domain;
+    m.pairs = options->pairs == RELN_STEP ? all_pairs(g, m.rows, m.senders) : options->pairs;
     m.weights = options->weights;
     if (options->other && !m.weights) /* an index of -1 means no row; its weight is gathered as 0 */
         m.weights = reln_expand_domain(g, reln_scalar(g, 1.0), m.rows);
     m.by_first = reln_mix(g, in.s, reln_nn_weight(net, name, "Wi", from, m.width, m.fan_in));
-    m.by_second = reln_mix(g, in.s, reln_nn_weight(net, name, "Wj", from, m.width, m.fan_in));
+    m.by_second = reln_mix(g, senders.s, reln_nn_weight(net, name, "Wj", sent, m.width, m.fan_in));
     m.of_pair = reln_nn_weight(net, name, "Wp", of_pair, m.width, m.fan_in);
     if (options->norm)
         norm = reln_nn_norm(net, name, parts, m.width);

@@ -112,6 +112,10 @@ static const Case cases[] = {
     {"{symmetry: gl:2, inputs: [{name: C, as: covariance, reference: mean, points: true, mask: m}],"
      " target: {name: y, as: scalar},",
      ", kind: messages", "gl:2"},
+    {"{symmetry: so:3, inputs: [{name: v, as: vector, points: true, mask: m}, {name: C, as: "
+     "covariance, log: true, points: true}, {name: X, as: matrix}, {name: w, as: vector}], "
+     "targets: [{name: y, as: vector}, {name: z, as: vector, points: true}],",
+     ", kind: messages", "gl:3"},
     /* networks beside each other */
     {"{symmetry: lorentz, inputs: [{name: p, as: fourvector, points: true, mask: m},"
      " {name: b, as: fourvector}], target: {name: y, as: class, classes: 2},",

@@ -737,6 +737,248 @@ static void messages_commute_with_the_group(void **state)
     assert_true(features > 1e-3 && invariants > 1e-3);
 }
 
+/* ---- from another set --------------------------------------------------------------------------------------------------- */
+
+/* The first rows of each set receive, the others send: among them sets without receivers, without senders, and empty ones. */
+static const int32_t receivers[SAMPLES] = {2, 0, 4, 1, 0, 3};
+enum { RECEIVERS = 10, SENDERS = TOTAL - RECEIVERS };
+
+/* A Parts holds the rows of a Data that receive, and those that send. */
+typedef struct Parts {
+    double x[RECEIVERS * 4 * C], h[RECEIVERS * D], w[RECEIVERS], y[SENDERS * 4 * C], s[SENDERS * D];
+    int32_t to[SAMPLES], from[SAMPLES];
+} Parts;
+
+static void divide(int k, const Data *d, Parts *p)
+{
+    const size_t x = (size_t)(k * C) * sizeof(double), h = D * sizeof(double);
+    int to = 0, from = 0;
+
+    for (int s = 0, r = 0; s < SAMPLES; s++) {
+        p->to[s] = receivers[s];
+        p->from[s] = sizes[s] - receivers[s];
+        for (int i = 0; i < sizes[s]; i++, r++)
+            if (i < receivers[s]) {
+                memcpy(p->x + to * k * C, d->x + r * k * C, x);
+                memcpy(p->h + to * D, d->h + r * D, h);
+                p->w[to++] = d->w[r];
+            } else {
+                memcpy(p->y + from * k * C, d->x + r * k * C, x);
+                memcpy(p->s + from++ * D, d->h + r * D, h);
+            }
+    }
+}
+
+/* A Net of two domains: x and h receive, y and s send. */
+typedef struct Two {
+    Net n;
+    RelnNode *y, *s;
+} Two;
+
+static void two_init(Two *t, const char *group, bool train)
+{
+    RelnMessages options;
+    RelnDomain from;
+    RelnGraph *g;
+
+    net_init(&t->n, group, RELN_F64, train);
+    g = t->n.f.graph;
+    from = reln_rows(g, "senders", ROWS);
+    t->y = reln_input(g, "y", from, (RelnDims){.k = t->n.k, .c = C}, t->n.rep, RELN_DEFAULT);
+    t->s = reln_input(g, "s", from, (RelnDims){.c = D}, NULL, RELN_DEFAULT);
+    options = everything(&t->n);
+    options.from = (RelnFeatures){t->y, t->s};
+    layer(&t->n, &options);
+}
+
+static void two_run(Two *t, const Parts *p)
+{
+    Net *n = &t->n;
+
+    assert_ok(n->f.ctx, reln_plan_bind_rows(n->plan, "points", p->to));
+    assert_ok(n->f.ctx, reln_plan_bind_rows(n->plan, "senders", p->from));
+    assert_ok(n->f.ctx, reln_plan_bind(n->plan, "x", p->x, RELN_F64));
+    assert_ok(n->f.ctx, reln_plan_bind(n->plan, "h", p->h, RELN_F64));
+    assert_ok(n->f.ctx, reln_plan_bind(n->plan, "w", p->w, RELN_F64));
+    assert_ok(n->f.ctx, reln_plan_bind(n->plan, "y", p->y, RELN_F64));
+    assert_ok(n->f.ctx, reln_plan_bind(n->plan, "s", p->s, RELN_F64));
+    assert_ok(n->f.ctx, reln_plan_run(n->plan, &(RelnRun){.n_samples = SAMPLES}));
+}
+
+/* One set in which only the pairs of a receiver and a sender exist; senders have the weight 1. */
+static void union_init(Net *n, Data *d, const char *group, bool train)
+{
+    static int32_t counts[TOTAL], other[TOTAL * MOST]; /* the plan reads them in its runs */
+    int at = 0;
+    RelnMessages options;
+
+    net_init(n, group, RELN_F64, train);
+    options = everything(n);
+    options.pairs = reln_members(n->f.graph, "others", n->rows, MOST, 1024);
+    options.other = reln_input_index(n->f.graph, "other", options.pairs, (RelnDims){0}, n->rows, 0);
+    layer(n, &options);
+    plan(n, (RelnPlanOptions){0});
+    for (int s = 0, r = 0; s < SAMPLES; s++)
+        for (int i = 0; i < sizes[s]; i++, r++) {
+            const bool receives = i < receivers[s];
+
+            counts[r] = receives ? sizes[s] - receivers[s] : 0;
+            d->w[r] = receives ? d->w[r] : 1;
+            for (int j = receivers[s]; receives && j < sizes[s]; j++)
+                other[at++] = j;
+        }
+    assert_ok(n->f.ctx, reln_plan_bind_rows(n->plan, "others", counts));
+    assert_ok(n->f.ctx, reln_plan_bind(n->plan, "other", other, RELN_I32));
+}
+
+/* Compares the rows that receive; in training, rows of the union that send change the norm of rows, so only x' and the statistics
+ * of pairs are the same. */
+static void compare_with_union(const char *group, bool train)
+{
+    static const char *const states[] = {"m.mean", "m.var", "m.meanh", "m.varh"};
+    const double *x, *h;
+    Two t;
+    Net n;
+    Data d;
+    Parts p;
+
+    draw(&d);
+    union_init(&n, &d, group, train);
+    two_init(&t, group, train);
+    divide(n.k, &d, &p);
+    for (int i = 0; i < 4; i++)
+        for (int c = 0; c < W; c++)
+            values_of(&n, states[i], W)[c] = values_of(&t.n, states[i], W)[c] =
+                0.5 + 0.1 * c + 0.2 * i;
+    assert_ok(t.n.f.ctx, reln_plan_create(t.n.f.graph, NULL, &t.n.plan));
+    run(&n, &d);
+    two_run(&t, &p);
+    x = reln_plan_output(n.plan, "x'", NULL);
+    h = reln_plan_output(n.plan, "h'", NULL);
+    for (int s = 0, r = 0, to = 0; s < SAMPLES; r += sizes[s++])
+        for (int i = 0; i < receivers[s]; i++, to++) {
+            const double *tx = reln_plan_output(t.n.plan, "x'", NULL);
+            const double *th = reln_plan_output(t.n.plan, "h'", NULL);
+
+            assert_near(tx + to * n.k * C, x + (r + i) * n.k * C, (ptrdiff_t)n.k * C, 1e-12);
+            if (!train)
+                assert_near(th + to * D, h + (r + i) * D, D, 1e-12);
+        }
+    for (int i = 0; i < (train ? 2 : 4); i++)
+        assert_near(values_of(&t.n, states[i], W), values_of(&n, states[i], W), W, 1e-12);
+    net_clear(&n);
+    net_clear(&t.n);
+}
+
+static void another_set_sends_what_a_part_of_the_set_sends(void **state)
+{
+    (void)state;
+    compare_with_union("o:3", true);
+    compare_with_union("o:3", false);
+    compare_with_union("lorentz", true);
+    compare_with_union("lorentz", false);
+    compare_with_union("gl:2", false);
+}
+
+static double two_loss(Two *t, const Parts *p)
+{
+    two_run(t, p);
+    return *(const double *)reln_plan_output(t->n.plan, "loss", NULL);
+}
+
+/* As in check_slope(). */
+static void two_slope(Two *t, const Parts *p, double *at, double want, double size)
+{
+    const double e = 1e-5, was = *at;
+    double up, down;
+
+    *at = was + e;
+    up = two_loss(t, p);
+    *at = was - e;
+    down = two_loss(t, p);
+    *at = was;
+    assert_small(((up - down) / (2 * e) - want) / size, 1e-7);
+}
+
+/* Gradients reach both sets. */
+static void gradients_of_two_sets_are_slopes(void **state)
+{
+    double gx[RECEIVERS * 4 * C], gy[SENDERS * 4 * C], gs[SENDERS * D], loss;
+    RelnNode *out[3], *sum;
+    RelnGraph *g;
+    Data d;
+    Parts p;
+    Two t;
+
+    (void)state;
+    draw(&d);
+    two_init(&t, "lorentz", true);
+    divide(4, &d, &p);
+    g = t.n.f.graph;
+    sum = reln_sum_all(g, reln_square(g, reln_nn_form(&t.n.net, t.n.y.x, t.n.y.x)));
+    sum = reln_batch_sum(g, reln_add(g, sum, reln_sum_all(g, reln_square(g, t.n.y.s))));
+    reln_output(g, "loss", sum);
+    if (!reln_grad(g, sum, 3, (RelnNode *[]){t.n.x, t.y, t.s}, out))
+        assert_ok(t.n.f.ctx, reln_graph_status(g));
+    reln_output(g, "dx", out[0]);
+    reln_output(g, "dy", out[1]);
+    reln_output(g, "ds", out[2]);
+    assert_ok(t.n.f.ctx, reln_plan_create(g, NULL, &t.n.plan));
+    loss = two_loss(&t, &p);
+    memcpy(gx, reln_plan_output(t.n.plan, "dx", NULL), sizeof gx);
+    memcpy(gy, reln_plan_output(t.n.plan, "dy", NULL), sizeof gy);
+    memcpy(gs, reln_plan_output(t.n.plan, "ds", NULL), sizeof gs);
+    for (int i = 0; i < RECEIVERS * 4 * C; i += 3)
+        two_slope(&t, &p, &p.x[i], gx[i], loss);
+    for (int i = 0; i < SENDERS * 4 * C; i += 3)
+        two_slope(&t, &p, &p.y[i], gy[i], loss);
+    for (int i = 0; i < SENDERS * D; i += 2)
+        two_slope(&t, &p, &p.s[i], gs[i], loss);
+    net_clear(&t.n);
+}
+
+/* x and y move together; with `skewed`, only x does. */
+static double moved_together(double cond, bool skewed)
+{
+    RelnRng rng = reln_rng(8, 1);
+    double g[SAMPLES * 16], h[RECEIVERS * D], most;
+    Data d, gd;
+    Parts p, gp;
+    Two t;
+
+    draw(&d);
+    gd = d;
+    two_init(&t, "lorentz", true);
+    for (int i = 0; i < SAMPLES; i++) {
+        RelnElement *element = NULL;
+
+        assert_ok(t.n.f.ctx, reln_group_random(t.n.f.group, &rng, cond, &element));
+        assert_ok(t.n.f.ctx, reln_rep_act(t.n.rep, element, g + i * 16));
+        reln_element_destroy(element);
+    }
+    assert_ok(t.n.f.ctx, reln_plan_create(t.n.f.graph, NULL, &t.n.plan));
+    divide(4, &d, &p);
+    two_run(&t, &p);
+    memcpy(h, reln_plan_output(t.n.plan, "h'", NULL), sizeof h);
+    move(&t.n, g, d.x, false, gd.x);
+    divide(4, &gd, &gp);
+    if (skewed)
+        memcpy(gp.y, p.y, sizeof gp.y);
+    two_run(&t, &gp);
+    most = difference(reln_plan_output(t.n.plan, "h'", NULL), h, RECEIVERS * D);
+    net_clear(&t.n);
+    return most;
+}
+
+/* Tolerances as for messages within a set. */
+static void two_sets_commute_with_the_group(void **state)
+{
+    (void)state;
+    for (double cond = 1; cond <= 100; cond *= 10)
+        assert_small(moved_together(cond, false), 1e-12 * cond * cond);
+    assert_true(moved_together(10, true) > 1e-3);
+}
+
 /* ---- what is refused -------------------------------------------------------------------------------------------------- */
 
 static void refused(Net *n, RelnFeatures in, RelnMessages options, RelnStatus status,
@@ -845,6 +1087,40 @@ static void memory_does_not_grow_with_pairs(void **state)
     fixture_clear(&f);
 }
 
+static void senders_that_do_not_fit_are_refused(void **state)
+{
+    RelnMessages o = {.hidden = W};
+    RelnDomain from;
+    RelnNode *y, *s;
+    Net n;
+
+    (void)state;
+    for (int wrong = 0; wrong < 5; wrong++) {
+        net_init(&n, "o:3", RELN_F64, true);
+        from = reln_rows(n.f.graph, "senders", ROWS);
+        y = reln_input(n.f.graph, "y", from, (RelnDims){.k = 3, .c = wrong == 0 ? C + 1 : C}, n.rep,
+                       RELN_DEFAULT);
+        s = reln_input(n.f.graph, "s", from, (RelnDims){.c = D}, NULL, RELN_DEFAULT);
+        o = (RelnMessages){.hidden = W, .from = {y, s}};
+        if (wrong == 1)
+            o.from.s = NULL;
+        if (wrong == 2)
+            o.from = (RelnFeatures){reln_scale(n.f.graph, n.x, 2), n.h};
+        if (wrong == 3)
+            o.from.s = y;
+        if (wrong == 4)
+            o.pairs = reln_pairs(n.f.graph, "some", n.rows, n.rows, false);
+        refused(&n, (RelnFeatures){n.x, n.h}, o,
+                wrong == 0   ? RELN_ERR_SHAPE
+                : wrong == 3 ? RELN_ERR_REP
+                             : RELN_ERR_ARG,
+                wrong == 0   ? ""
+                : wrong == 3 ? "wanted invariants"
+                : wrong == 4 ? "all pairs"
+                             : "another domain of rows");
+    }
+}
+
 static RelnStatus build_all(RelnCtx *ctx)
 {
     Fixture f;
@@ -889,7 +1165,11 @@ int main(void)
         cmocka_unit_test(pairs_given_one_by_one_are_pairs),
         cmocka_unit_test(nobody_sends_nothing),
         cmocka_unit_test(messages_commute_with_the_group),
+        cmocka_unit_test(another_set_sends_what_a_part_of_the_set_sends),
+        cmocka_unit_test(gradients_of_two_sets_are_slopes),
+        cmocka_unit_test(two_sets_commute_with_the_group),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(senders_that_do_not_fit_are_refused),
         cmocka_unit_test(options_stand_alone),
         cmocka_unit_test(memory_does_not_grow_with_pairs),
         cmocka_unit_test(a_failing_allocation_leaks_nothing),
