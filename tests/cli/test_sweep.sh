@@ -69,6 +69,12 @@ run 0 sweep spec.yaml data.npz $halving --jobs 3 --out half3 --json
 json runs=8 best score
 
 refused 3 'half holds another sweep already' sweep spec.yaml data.npz --over train.lr=1,2 --out half
+# shellcheck disable=SC2086
+refused 3 'half holds another sweep already' sweep spec.yaml data.npz ${halving% *} 4 --out half
+# shellcheck disable=SC2086
+refused 3 'half holds another sweep already' sweep spec.yaml data.npz ${halving% --seed *} --out half
+# shellcheck disable=SC2086
+refused 3 'half holds another sweep already' sweep spec.yaml data.npz $halving --set train.batch=7 --out half
 refused 3 "unknown key 'lrr' in train; did you mean 'lr'" sweep spec.yaml data.npz --over train.lrr=1,2 --out no
 refused 2 'wanted KEY=A,B,C or KEY=LOW..HIGH' sweep spec.yaml data.npz --over train.lr --out no
 refused 3 'lr is 0..1; wanted a number above 0' sweep spec.yaml data.npz --over train.lr=0..1 --random 2 --out no

@@ -406,6 +406,7 @@ static void bad_meshes_are_refused_with_a_line(void **state)
         {"OFF\n1 0 -1\n0 0 0\n", "it: byte 8: \'", "\'; wanted a number of edges"},
         {"OFF\n1 1 0\n0 0 0\n3 0 0 1\n", "it: byte 22: \'", "\'; wanted the number of a vertex"},
         {"OFF\n1 1 0\n0 0\n", "it: byte 14: \'", "\'; wanted a coordinate"},
+        {"OFF\n1 0 0\n0 0 # no more", "it: byte 23: \'", "\'; wanted a coordinate"},
         {"OFF\n1 1 0\n0 0 1e999\n3 0 0 0\n", "it: byte 19: \'", "\'; wanted a coordinate"},
         {"OFF\n1 1 0\n0 0 0\n99 0 0 0\n", "it: byte 16: \'", "\'; wanted a number of corners"},
         {"OFF\n0 1 0\n3 0 0 0\n", "it: byte 12: \'", "\'; wanted the number of a vertex"},

@@ -644,6 +644,13 @@ static void a_table_of_pandas_is_read(void **state)
     assert_true(jets.p[4] == 301 && jets.p[4 * 4 + 1] == 302);
     close_env(&env);
     assert_int_equal(unlink(path), 0);
+    block[2][0] = 0; /* no momentum before the first zero */
+    env = open_env(TASK_SMOKE);
+    assert_ok(env.ctx, reln_tensors_save(env.ctx, path, 2, arrays, NULL));
+    assert_int_equal(jets_source_open(&env, path, NULL, &source), RELN_ERR_FORMAT);
+    assert_non_null(strstr(env.message, "jet 2 is empty"));
+    close_env(&env);
+    assert_int_equal(unlink(path), 0);
 }
 
 /* ---- remarks -------------------------------------------------------------------------------------------------------- */
