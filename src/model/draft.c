@@ -166,6 +166,15 @@ static bool has_momenta(const Draft *d)
     return false;
 }
 
+/* Suggests the beams of a collider. They are a comment, since a network that knows them tells boosted data apart, and a file does not say
+ * how its frame lies. */
+static void put_beams(const Draft *d)
+{
+    reln_page_print(d->page,
+                    "  # - {name: beams, as: fourvector, value: [[1, 0, 0, 1], [1, 0, 0, -1]]}  # "
+                    "if beams run along z; predictions then depend on boosts\n");
+}
+
 static void put_inputs(const Draft *d)
 {
     reln_page_print(
@@ -196,6 +205,8 @@ static void put_inputs(const Draft *d)
             reln_page_print(d->page, ", sequence: true");
         reln_page_print(d->page, "}\n");
     }
+    if (d->s->time < 0 && has_momenta(d))
+        put_beams(d);
 }
 
 static void put_target(const Draft *d)
@@ -267,14 +278,15 @@ static bool wants_groups(const Draft *d)
     return false;
 }
 
-/* Sets of particles: messages and a set make different mistakes, and a graph beside them costs as much again. All samples are for training,
- * and the averages of the last weights are kept. */
+/* Sets of particles: messages and a set make different mistakes, and so do two networks of messages. All samples are for training, and
+ * the averages of the last weights are kept. */
 static void put_particles(const Draft *d)
 {
     const ptrdiff_t n = d->s->n_samples;
 
-    reln_page_print(d->page, "model: {kind: messages, beside: [set], width: 32, depth: 3, dropout: "
-                             "0.2, head: {activation: relu}}\n");
+    reln_page_print(d->page,
+                    "model: {kind: messages, beside: [set, messages], width: 32, depth: 3, "
+                    "dropout: 0.2, head: {activation: relu}}\n");
     reln_page_print(d->page,
                     "train: {epochs: %d, batch: 32, lr: 1e-3, optimizer: adamw, decay: 0.1, "
                     "schedule: cosine, average: 0.99, validation: 0}\n",

@@ -422,14 +422,15 @@ static RelnNode *first_invariants(Build *b, int count)
     return of_input ? reln_concat(b->g, count, of_input, RELN_P) : NULL;
 }
 
-/* Makes rows of the features of samples, one for each channel, repeated to the channels of the points x. They begin with their
- * invariants with themselves and with the sum of all points. Returns {0} if there are none. */
-static RelnSet rows_of_inputs(Build *b, RelnNode *x, RelnNode *total)
+/* Makes rows of features `in` of samples, one for each channel, repeated to the channels of the points x. Rows begin with their
+ * invariants with themselves and with the sum of all points. */
+static RelnSet rows_of_inputs(Build *b, RelnNode *in, RelnNode *x, RelnNode *total)
 {
     RelnGraph *g = b->g;
     const RelnScales scale = reln_build_scales(b);
-    const int count = b->m->slots[SLOT_X].c, channels = reln_node_dims(x).c;
-    RelnNode *in = count > 0 ? reln_build_input(b, SLOT_X) : NULL, *s;
+    const int channels = reln_node_dims(x).c;
+    const int count = in ? reln_node_dims(in).c : 0;
+    RelnNode *s;
     RelnNode **copies = reln_build_scratch(b, (size_t)channels, sizeof(RelnNode *));
     RelnSet rows = {0};
     RelnDomain domain;
@@ -464,15 +465,16 @@ static RelnNode *send_between(Build *b, const char *name, const RelnSet *to, con
 }
 
 /* Builds a network of messages alone (LorentzNet, EGNN): points begin with their invariants with the sum of all points, and the
- * sample receives the mean of their last invariants. The inputs of the sample are rows which send messages to the points and
- * receive messages from them. */
+ * sample receives the mean of their last invariants. The inputs of the sample, or the sum of all points, are rows which send
+ * messages to the points and receive messages from them. */
 static RelnSet send_only(Build *b, RelnSet set, const Pairs *pairs, RelnNode **made)
 {
     const RelnScales scale = reln_build_scales(b);
     RelnNode *total = total_of(b, set.x);
     RelnNode *near =
         reln_nn_relate(&b->net, set.x, reln_spread(b->g, total, set.x->domain), &scale);
-    RelnSet inputs = rows_of_inputs(b, set.x, total);
+    RelnNode *whole = b->m->slots[SLOT_X].c > 0 ? reln_build_input(b, SLOT_X) : total;
+    RelnSet inputs = rows_of_inputs(b, whole, set.x, total);
 
     if (!needs_features(b->m, RELN_ITEMS_SAMPLES) && !reln_build_wants(b, RELN_ITEMS_POINTS) &&
         !reln_build_wants(b, RELN_ITEMS_EDGES))
@@ -485,7 +487,7 @@ static RelnSet send_only(Build *b, RelnSet set, const Pairs *pairs, RelnNode **m
         set = send(b, reln_build_name("messages%d", i + 1).text, set, pairs, made);
         if (inputs.x) {
             set.s = send_between(b, reln_build_name("messages%d.from", i + 1).text, &set, &inputs,
-                                 b->m->slots[SLOT_X].c);
+                                 reln_node_dims(whole).c);
             inputs.s = send_between(b, reln_build_name("messages%d.to", i + 1).text, &inputs,
                                     &before, usual_size(b));
         }

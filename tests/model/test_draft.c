@@ -59,7 +59,7 @@ typedef struct Case {
 } Case;
 
 #define MESSAGES                                                                                   \
-    "model: {kind: messages, beside: [set], width: 32, depth: 3, dropout: 0.2, head: "             \
+    "model: {kind: messages, beside: [set, messages], width: 32, depth: 3, dropout: 0.2, head: "   \
     "{activation: relu}}\n"
 #define OF_MESSAGES(epochs)                                                                        \
     "train: {epochs: " epochs ", batch: 32, lr: 1e-3, optimizer: adamw, decay: 0.1, schedule: "    \
@@ -199,6 +199,34 @@ static void drafts_leave_out_components(void **state)
         else
             assert_drafted(&s, input, NULL);
     }
+    reln_ctx_destroy(ctx);
+}
+
+/* The draft for sets of momenta suggests the beams as a comment, which becomes a second input without its sign. */
+static void drafts_of_particles_suggest_the_beams(void **state)
+{
+    static const char beams[] = "  # - {name: beams, as: fourvector, value: ";
+    RelnSurveyArray arrays[3];
+    RelnCtx *ctx = NULL;
+    char text[TEXT];
+    RelnSurvey s;
+    RelnSpec spec;
+    size_t length;
+    char *at;
+
+    (void)state;
+    assert_int_equal(reln_ctx_create(NULL, &ctx), RELN_OK);
+    survey_init(&s, arrays, ctx, CLOUDS, 500);
+    assert_drafted(&s, "inputs:", "beams");
+    survey_init(&s, arrays, ctx, MOMENTA, 500);
+    assert_ok(ctx, reln_survey_draft(&s, NULL, text, sizeof text, &length));
+    assert_ok(ctx, world_spec(ctx, text, &spec));
+    assert_int_equal(spec.n_inputs, 1);
+    at = strstr(text, beams);
+    assert_non_null(at);
+    memmove(at + 2, at + 4, strlen(at + 4) + 1); /* without the sign and the space after it */
+    assert_ok(ctx, world_spec(ctx, text, &spec));
+    assert_int_equal(spec.n_inputs, 2);
     reln_ctx_destroy(ctx);
 }
 
@@ -347,6 +375,7 @@ int main(void)
         cmocka_unit_test(drafts_name_the_array_that_says_which_points_there_are),
         cmocka_unit_test(drafts_of_recordings_know_where_they_end),
         cmocka_unit_test(drafts_leave_out_components),
+        cmocka_unit_test(drafts_of_particles_suggest_the_beams),
         cmocka_unit_test(drafts_have_the_symmetries_that_act_on_their_inputs),
         cmocka_unit_test(all_items_of_rows_decide_what_an_array_is),
         cmocka_unit_test(folds_of_an_array_have_rows),

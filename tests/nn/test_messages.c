@@ -979,6 +979,85 @@ static void two_sets_commute_with_the_group(void **state)
     assert_true(moved_together(10, true) > 1e-3);
 }
 
+/* ---- a set of fixed size -------------------------------------------------------------------------------------------------- */
+
+/* Two layers between the points and two further rows of every sample: to them, then from them. The rows are a fixed domain, or rows
+ * with a bound number. */
+typedef struct Pair {
+    Net n;
+    RelnFeatures two;
+} Pair;
+
+static void pair_init(Pair *p, bool fixed)
+{
+    static const int32_t counts[SAMPLES] = {2, 2, 2, 2, 2, 2}; /* the plan reads them in its runs */
+    RelnMessages options = {.hidden = W, .norm = true, .gate = true, .residual = true};
+    RelnDomain rows;
+    RelnGraph *g;
+
+    net_init(&p->n, "lorentz", RELN_F64, true);
+    g = p->n.f.graph;
+    rows = fixed ? reln_fixed(g, "two", RELN_SAMPLES, 2) : reln_rows(g, "two", ROWS);
+    p->two.x = reln_input(g, "y", rows, (RelnDims){.k = 4, .c = C}, p->n.rep, RELN_DEFAULT);
+    p->two.s = reln_input(g, "s", rows, (RelnDims){.c = D}, NULL, RELN_DEFAULT);
+    options.from = (RelnFeatures){p->n.x, p->n.h};
+    p->two.s = reln_nn_messages(&p->n.net, "to", p->two, &options).s;
+    options.from = p->two;
+    p->n.h = reln_nn_messages(&p->n.net, "m", (RelnFeatures){p->n.x, p->n.h}, &options).s;
+    reln_output(g, "s'", p->two.s);
+    reln_output(g, "h'", p->n.h);
+    plan(&p->n, (RelnPlanOptions){0});
+    if (!fixed)
+        assert_ok(p->n.f.ctx, reln_plan_bind_rows(p->n.plan, "two", counts));
+}
+
+/* With `exchanged`, the two rows of every sample change places. */
+static void pair_run(Pair *p, const Data *d, bool exchanged)
+{
+    double y[SAMPLES * 2 * 4 * C], s[SAMPLES * 2 * D];
+
+    for (int i = 0; i < SAMPLES * 2; i++) {
+        const int from = exchanged ? i ^ 1 : i;
+
+        memcpy(y + (ptrdiff_t)i * 4 * C, d->x + (TOTAL - 1 - from) * 4 * C, sizeof(double) * 4 * C);
+        memcpy(s + (ptrdiff_t)i * D, d->h + (TOTAL - 1 - from) * D, sizeof(double) * D);
+    }
+    assert_ok(p->n.f.ctx, reln_plan_bind(p->n.plan, "y", y, RELN_F64));
+    assert_ok(p->n.f.ctx, reln_plan_bind(p->n.plan, "s", s, RELN_F64));
+    run(&p->n, d);
+}
+
+static void a_fixed_set_is_one_with_as_many_rows(void **state)
+{
+    static const char *const states[] = {"to.mean", "to.var", "to.meanh", "to.varh",
+                                         "m.mean",  "m.var",  "m.meanh",  "m.varh"};
+    const double *s[3], *h[3];
+    Pair p[3];
+    Data d;
+
+    (void)state;
+    draw(&d);
+    for (int i = 0; i < 3; i++) {
+        pair_init(&p[i], i > 0);
+        pair_run(&p[i], &d, i == 2);
+        s[i] = reln_plan_output(p[i].n.plan, "s'", NULL);
+        h[i] = reln_plan_output(p[i].n.plan, "h'", NULL);
+    }
+    for (int i = 0; i < 8; i++) {
+        const double *want = values_of(&p[0].n, states[i], W);
+
+        assert_memory_equal(values_of(&p[1].n, states[i], W), want, W * sizeof(double));
+        assert_near(values_of(&p[2].n, states[i], W), want, W, 1e-12);
+    }
+    assert_memory_equal(s[1], s[0], sizeof(double) * SAMPLES * 2 * D);
+    assert_memory_equal(h[1], h[0], sizeof(double) * TOTAL * D);
+    assert_near(h[2], h[0], TOTAL * D, 1e-12);
+    for (int i = 0; i < SAMPLES * 2; i++)
+        assert_near(s[2] + (ptrdiff_t)i * D, s[0] + (ptrdiff_t)(i ^ 1) * D, D, 1e-12);
+    for (int i = 0; i < 3; i++)
+        net_clear(&p[i].n);
+}
+
 /* ---- what is refused -------------------------------------------------------------------------------------------------- */
 
 static void refused(Net *n, RelnFeatures in, RelnMessages options, RelnStatus status,
@@ -1168,6 +1247,7 @@ int main(void)
         cmocka_unit_test(another_set_sends_what_a_part_of_the_set_sends),
         cmocka_unit_test(gradients_of_two_sets_are_slopes),
         cmocka_unit_test(two_sets_commute_with_the_group),
+        cmocka_unit_test(a_fixed_set_is_one_with_as_many_rows),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(senders_that_do_not_fit_are_refused),
         cmocka_unit_test(options_stand_alone),
