@@ -8,7 +8,7 @@ packages="gcc g++ make cmake pkg-config libopenblas-pthread-dev libyaml-dev zlib
 packages="$packages openmpi-bin libopenmpi-dev mpich libmpich-dev"
 packages="$packages libcmocka-dev libjansson-dev libmujoco-dev man-db"
 if [ "${1:-}" = long ]; then
-    packages="$packages clang clang-format clang-tidy libclang-rt-14-dev"
+    packages="$packages clang clang-format clang-tidy libclang-rt-14-dev python3-clang ninja-build"
 fi
 
 if ! command -v dpkg-query >/dev/null; then
