@@ -602,6 +602,27 @@ static void jets_are_read_from_files(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* One jet of a few makes no unit: 25 TeV across the beam is an odd jet among others of 500 GeV. Two of three do. */
+static void most_jets_decide_the_unit(void **state)
+{
+    const char *path = path_in(*state, "odd.npz");
+
+    for (int odd = 1; odd <= 2; odd++) {
+        TaskEnv env = open_env(TASK_SMOKE);
+        File f = good_file(1);
+        JetsSource *source;
+
+        for (int i = 0; i < odd; i++)
+            for (int k = 0; k < (int)f.n[i]; k++)
+                for (int a = 0; a < 4; a++)
+                    f.p[i][k][a] *= 50;
+        assert_ok(env.ctx, open_file(&env, &f, path, NULL, &source));
+        assert_int_equal(jets_source_in_mev(source), odd == 2);
+        close_env(&env);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 /* The table of pandas: 200 momenta and that of the top quark in a row, then (kind of set, label). The number of particles is
  * that of the momenta before the first zero. */
 static void a_table_of_pandas_is_read(void **state)
@@ -875,6 +896,7 @@ int main(void)
         cmocka_unit_test(views_fill_a_jet_up_to_its_limit),
         cmocka_unit_test(views_keep_what_they_promise),
         cmocka_unit_test_setup_teardown(jets_are_read_from_files, folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(most_jets_decide_the_unit, folder_set_up, folder_tear_down),
         cmocka_unit_test_setup_teardown(a_table_of_pandas_is_read, folder_set_up, folder_tear_down),
         cmocka_unit_test(rows_are_compared_with_lorentznet),
         cmocka_unit_test(pretrained_rows_are_compared_with_each_other),

@@ -533,6 +533,9 @@ static void the_best_weights_can_be_taken(void **state)
     rig_init(&r, 1);
     job = rig_job(&r);
     rig_trainer(&r, &job);
+    rig_values(r.f.store, r.best);
+    assert_ok(r.f.ctx, reln_trainer_take_best(r.trainer)); /* before the first step: the weights of the start */
+    assert_true(distance(&r, r.best) == 0);
     (void)rig_run(&r, UINT64_MAX);
     assert_true(distance(&r, r.best) > 0);
     assert_true(reln_store_find(r.f.store, "out.b.m", &moment));
