@@ -181,6 +181,37 @@ static void rows_are_counted_by_row(void **state)
     fixture_clear(&f);
 }
 
+/* Rows of two domains are squared inside a function, 3 and 5 numbers each: every domain has the cost of its own rows. */
+static void rows_inside_a_function_are_counted_by_row(void **state)
+{
+    static const int c[2] = {3, 5};
+    RelnNode *in[2], *out[2];
+    RelnDomain rows[2];
+    RelnPlan *plan = NULL;
+    RelnGraph *body;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, "so:3", "so:3", RELN_F64);
+    for (int i = 0; i < 2; i++) {
+        rows[i] = reln_rows(f.graph, i ? "edges" : "points", 40);
+        in[i] = reln_input(f.graph, i ? "e" : "p", rows[i], (RelnDims){.c = c[i]}, NULL, RELN_DEFAULT);
+    }
+    body = reln_fn_begin(f.graph, "squares");
+    for (int i = 0; i < 2; i++)
+        out[i] = reln_square(
+            body, reln_argument(body, rows[i], (RelnDims){.c = c[i]}, NULL, RELN_DEFAULT));
+    assert_true(reln_call(f.graph, reln_fn_end(body, 2, out), 2, in, out));
+    reln_output(f.graph, "p2", out[0]);
+    reln_output(f.graph, "e2", out[1]);
+    assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+    assert_int_equal(reln_plan_cost(plan).n_rows, 2);
+    for (int i = 0; i < 2; i++)
+        assert_true(reln_plan_cost(plan).rows[i].flops == c[i]);
+    reln_plan_destroy(plan);
+    fixture_clear(&f);
+}
+
 /* ---- memory --------------------------------------------------------------------------------------------------------- */
 
 /* Plans four brackets of 64 channels with all gradients. The bound adds the memory of the programs, at most 1 kB for each instruction in
@@ -292,6 +323,7 @@ int main(void)
         cmocka_unit_test(rows_of_a_sample_count_for_the_size_of_a_shard),
         cmocka_unit_test(features_cost_coordinates_and_points),
         cmocka_unit_test(rows_are_counted_by_row),
+        cmocka_unit_test(rows_inside_a_function_are_counted_by_row),
         cmocka_unit_test(memory_is_as_planned),
         cmocka_unit_test(deep_networks_keep_one_value_for_each_layer),
         cmocka_unit_test(deep_networks_of_rows_keep_one_value_for_each_layer),

@@ -20,6 +20,7 @@ static struct {
     int error;   /* errno of the failing call; 0: it transfers one byte only */
     int n_open;  /* descriptors opened and not closed */
     int folder;  /* errno of syncing a folder, when not 0 */
+    int link;    /* errno of every link, when not 0 */
     off_t size;  /* size that fstat reports instead of the true one, if not 0 */
 } fault;
 
@@ -118,6 +119,10 @@ int __wrap_fsync(int fd)
 
 int __wrap_link(const char *from, const char *to)
 {
+    if (fault.on && fault.link) {
+        errno = fault.link;
+        return -1;
+    }
     return fails() ? -1 : __real_link(from, to);
 }
 
@@ -391,6 +396,26 @@ static void a_checkpoint_whose_kth_system_call_fails_leaves_a_whole_one(void **s
     unlink(previous);
 }
 
+/* A file system without hard links says so before it looks for the file: a first checkpoint and a second one
+ * are saved there, and the first is kept. */
+static void checkpoints_are_saved_without_hard_links(void **state)
+{
+    Fixture *f = *state;
+    char previous[112];
+
+    snprintf(previous, sizeof previous, "%s.previous", f->path);
+    unlink(f->path);
+    fault.link = EPERM;
+    begin(0, EIO); /* no other call fails */
+    for (int64_t step = 1; step <= 2; step++)
+        assert_ok(f->ctx, save_step(f, step));
+    fault.link = 0;
+    fault.on = false;
+    assert_int_equal(load_step(f, f->path), 2);
+    assert_int_equal(load_step(f, previous), 1);
+    unlink(previous);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -402,6 +427,7 @@ int main(void)
         TEST(short_and_interrupted_transfers_are_continued),
         TEST(a_file_that_becomes_shorter_while_it_is_read_is_an_error),
         TEST(a_checkpoint_whose_kth_system_call_fails_leaves_a_whole_one),
+        TEST(checkpoints_are_saved_without_hard_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
