@@ -26,31 +26,49 @@ static RelnStatus count_parameters(RelnModel *m, int width, double *count)
     return status;
 }
 
-/* Finds the width that gives the wanted number of parameters. The sides of every weight matrix are linear in
- * the width u w, so the count is a w^2 + b w + c: three networks give a, b, c. The unit u is 1; in structured
- * networks, where some sides are a fraction of the width, u is divisible by all denominators. */
+/* Returns a number that every width is a multiple of: heads share the channels of a transformer equally. */
+static int unit_of_width(const RelnSpecModel *s)
+{
+    bool attends = s->kind == RELN_MODEL_TRANSFORMER || s->kind == RELN_MODEL_PLAIN_TRANSFORMER;
+
+    for (int i = 0; i < s->n_beside; i++)
+        attends |= s->beside[i] == RELN_MODEL_TRANSFORMER;
+    return attends ? s->heads : 1;
+}
+
+enum { MOST_WIDTH = 4096 };
+
+/* Finds the width whose number of parameters is nearest to the wanted one. Wider networks have more of them, so
+ * `below` and `above` enclose the wanted number, at first in steps that double. */
 static RelnStatus find_width(RelnModel *m)
 {
     const double wanted = m->spec.model.parameters;
-    const int unit = reln_model_is_structured(m)   ? 8 * m->spec.model.heads
-                     : reln_model_is_plain_rows(m) ? m->spec.model.heads
-                                                   : 1;
-    double n1, n2, n3, a, b, c, best = HUGE_VAL;
+    const int unit = unit_of_width(&m->spec.model), most = MOST_WIDTH / unit;
+    int below = 1, above = 1;
+    double fewer, more;
 
-    RELN_TRY(count_parameters(m, unit, &n1));
-    RELN_TRY(count_parameters(m, 2 * unit, &n2));
-    RELN_TRY(count_parameters(m, 3 * unit, &n3));
-    a = (n3 - 2 * n2 + n1) / 2;
-    b = n2 - n1 - 3 * a;
-    c = n1 - a - b;
-    for (int w = 1; w * unit <= 4096; w++) {
-        const double miss = fabs((a * w + b) * w + c - wanted);
+    RELN_TRY(count_parameters(m, unit, &fewer));
+    more = fewer;
+    while (more < wanted && above < most) {
+        below = above;
+        fewer = more;
+        above = 2 * above < most ? 2 * above : most;
+        RELN_TRY(count_parameters(m, above * unit, &more));
+    }
+    while (above - below > 1) {
+        const int middle = below + (above - below) / 2;
+        double count;
 
-        if (miss < best) {
-            best = miss;
-            m->spec.model.width = w * unit;
+        RELN_TRY(count_parameters(m, middle * unit, &count));
+        if (count < wanted) {
+            below = middle;
+            fewer = count;
+        } else {
+            above = middle;
+            more = count;
         }
     }
+    m->spec.model.width = unit * (fabs(more - wanted) < fabs(fewer - wanted) ? above : below);
     m->spec.model.parameters = 0;
     return RELN_OK;
 }

@@ -332,6 +332,53 @@ static void the_width_follows_from_the_parameters(void **state)
     }
 }
 
+/* A width is a multiple of the heads where there is attention, and any number elsewhere; its neighbours are no nearer.
+ * Sides that are fractions of the width make the numbers of parameters irregular. */
+static void the_width_of_structured_networks_follows_from_the_parameters(void **state)
+{
+    static const struct {
+        const char *kind;
+        int unit;
+    } kinds[] = {{"set", 1},
+                 {"messages", 1},
+                 {"graph, neighbours: 2", 1},
+                 {"transformer, heads: 3", 3},
+                 {"set, heads: 3, beside: [transformer]", 3},
+                 {"plain-transformer, heads: 2", 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (double wanted = 1; wanted < 1e5; wanted *= 40) {
+            char yaml[256], size[32];
+            double miss[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
+            int width = 0;
+
+            snprintf(size, sizeof size, "parameters: %g", wanted);
+            for (int k = 0; k < 3; k++) { /* as asked for, a unit less, a unit more */
+                const int other = width + (k == 1 ? -1 : 1) * kinds[i].unit;
+                World w;
+
+                if (k > 0 && other == 0)
+                    continue;
+                if (k > 0)
+                    snprintf(size, sizeof size, "width: %d", other);
+                snprintf(yaml, sizeof yaml,
+                         "{symmetry: so:3, inputs: [{name: v, as: vector, points: true}],"
+                         " target: {name: y, as: vector}, model: {kind: %s, depth: 1, %s}}",
+                         kinds[i].kind, size);
+                assert_ok(NULL, world_init(&w, NULL, yaml, 2));
+                assert_ok(w.ctx, world_model(&w));
+                miss[k] = fabs((double)reln_model_parameters(w.model) - wanted);
+                if (k == 0)
+                    width = reln_model_spec(w.model)->model.width;
+                world_clear(&w);
+            }
+            assert_int_equal(width % kinds[i].unit, 0);
+            assert_true(width > 0 && miss[1] >= miss[0] && miss[2] >= miss[0]);
+            assert_true(wanted < 1e4 || miss[0] < 0.1 * wanted);
+        }
+}
+
 /* ---- learning ------------------------------------------------------------------------------------------------------------- */
 
 enum { SAMPLES = 64, STEPS = 150 };
@@ -784,6 +831,7 @@ int main(void)
         cmocka_unit_test(broken_descriptions_are_refused),
         cmocka_unit_test(points_are_embedded_in_an_eighth_of_the_width),
         cmocka_unit_test(the_width_follows_from_the_parameters),
+        cmocka_unit_test(the_width_of_structured_networks_follows_from_the_parameters),
         cmocka_unit_test(every_kind_of_target_is_learnt),
         cmocka_unit_test(networks_beside_each_other_are_averaged),
         cmocka_unit_test(lie_neurons_see_features_of_a_quarter),
