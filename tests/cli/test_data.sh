@@ -74,7 +74,7 @@ drafts strip.off 'name: centre, as: vector}' 'name: edge2, as: vector}' 'target:
 # every file of arrays that is at hand: text, splats and meshes in full, large sets for a batch
 shared=$(dirname "$0")/../../../shared/data
 [ ! -e "$shared/jets/toptag_val.h5" ] || drafts "$shared/jets/toptag_val.h5" 'points: true, count: Nobj' \
-    '^# - jet_pt is not used: boosts change it' 'kind: messages, beside: \[set\]'
+    '^# - jet_pt is not used: boosts change it' 'kind: messages, beside: \[set, messages\]'
 [ ! -e "$shared/splats/modelnet10_train.npz" ] || drafts "$shared/splats/modelnet10_train.npz" 'most: 256, draw: true' 'groups: 32'
 for file in "$shared"/splats/*.ply "$shared"/splats/*.splat; do
     [ ! -e "$file" ] || drafts "$file" 'name: covariance, as: covariance}' 'name: colour, as: scalar}' 'target: {name: opacity'
