@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fit.sh -- the SPEC and the commands of docs/fit.md work, in their order, and do what is said beside them.
+# fit.sh -- the SPEC and the commands of docs/fit.md, sets.md and graphs.md work, in their order, and do what is said beside them.
 set -euo pipefail
 
 page=$SOURCE_DIR/docs/fit.md
@@ -10,17 +10,29 @@ ln -s "$BUILD_DIR/reln" "$work/bin/reln"
 ln -s "$BUILD_DIR/examples/example_make_data" "$work/bin/make_data"
 export PATH=$work/bin:$PATH
 
-blocks() # language: all blocks of it, one after another
+blocks() # language, page: all blocks of it, one after another
 {
     awk -v fence="\`\`\`$1" '
         $0 == "```" { inside = 0 }
         inside
-        $0 == fence { inside = 1 }' "$page"
+        $0 == fence { inside = 1 }' "$2"
 }
 
+# A page of kinds of data makes all files that it needs.
+for kind in sets graphs; do
+    mkdir "$work/$kind"
+    cd "$work/$kind"
+    blocks sh "$SOURCE_DIR/docs/$kind.md" >commands
+    [ "$(grep -c '^reln fit' commands)" -ge 4 ]
+    bash -euo pipefail commands >log 2>&1 || {
+        cat log >&2
+        exit 1
+    }
+done
+
 cd "$work"
-blocks yaml >spec.yaml
-blocks sh >commands
+blocks yaml "$page" >spec.yaml
+blocks sh "$page" >commands
 grep -q '^symmetry:' spec.yaml
 [ "$(grep -c '^reln ' commands)" -ge 8 ]
 bash -euo pipefail commands >log 2>&1 || {

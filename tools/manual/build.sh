@@ -18,6 +18,8 @@ Recipes|docs/recipes.md|recipes.html
 Choosing a symmetry|docs/symmetry.md|symmetry.html
 Coming from PyTorch|docs/pytorch.md|pytorch.html
 Training from files|docs/fit.md|fit.html
+Sets of points|docs/sets.md|sets.html
+Graphs|docs/graphs.md|graphs.html
 Recordings|docs/sequences.md|sequences.html
 Promise and proof|docs/soundness.md|soundness.html
 Bits|docs/bits.md|bits.html
