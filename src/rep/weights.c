@@ -64,7 +64,7 @@ typedef struct Weights {
     Complex *leg[3]; /* (dim, dim): one generator in the eigenbases */
     Entry *entries, *sorted;
     ptrdiff_t *start; /* (volume + 1): rows of sorted */
-    Complex *gram;    /* (n, n) */
+    Complex *gram;    /* (n, n), its lower triangle */
 } Weights;
 
 /* h = (m - mu)^H (m - mu) */
@@ -301,9 +301,6 @@ static RelnStatus fill_gram(Weights *w)
         sort_entries(w, list_entries(w));
         add_gram(w);
     }
-    for (ptrdiff_t i = 0; i < w->n; i++)
-        for (ptrdiff_t j = 0; j < i; j++)
-            w->gram[j * w->n + i] = conj(w->gram[i * w->n + j]);
     return RELN_OK;
 }
 

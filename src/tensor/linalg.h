@@ -32,9 +32,11 @@ void reln_mat_gemm(bool ta, bool tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, doub
 RelnStatus reln_svd(RelnCtx *ctx, ptrdiff_t m, ptrdiff_t n, const double *a, bool full_v, double *s,
                     double *u, double *vt);
 
-/* Symmetric: a = v diag(w) vᵀ, w ascending, eigenvectors in the columns of v (NULL: values only). */
+/* Symmetric: a = v diag(w) vᵀ, w ascending, eigenvectors in the columns of v (NULL: values only). Only the
+ * lower triangle of a is read. */
 RelnStatus reln_eigh(RelnCtx *ctx, ptrdiff_t n, const double *a, double *w, double *v);
-/* Hermitian: a = v diag(w) vᴴ, w ascending, eigenvectors in the columns of v (NULL: values only). */
+/* Hermitian: a = v diag(w) vᴴ, w ascending, eigenvectors in the columns of v (NULL: values only). Only the
+ * lower triangle of a is read. */
 RelnStatus reln_eigh_complex(RelnCtx *ctx, ptrdiff_t n, const double complex *a, double *w,
                              double complex *v);
 /* Eigenvalues of a general real matrix: a v = v diag(w); v may be NULL. */

@@ -555,6 +555,16 @@ static void edges_may_be_many(void **state)
     room_clear(&r);
 }
 
+/* Layers of points, edges and samples all move by rounding: an error of exactly 0 would mean that no number was compared. */
+static void every_layer_was_compared(const RelnCheck *check)
+{
+    assert_true(check->n_layers > 0);
+    for (int i = 0; i < check->n_layers; i++)
+        if (!(check->layers[i].at[check->n_conds - 1].worst > 0))
+            fail_msg("layer %s: the worst error is %g", check->layers[i].name,
+                     check->layers[i].at[check->n_conds - 1].worst);
+}
+
 static void graphs_with_edges_keep_their_promise(void **state)
 {
     RelnCheck check;
@@ -572,6 +582,7 @@ static void graphs_with_edges_keep_their_promise(void **state)
                              &(RelnCheckOptions){.data_path = data ? r.data : NULL, .draws = 8},
                              &check));
         assert_true(check.promises && check.kept);
+        every_layer_was_compared(&check);
     }
     forget(&p);
     room_clear(&r);
@@ -840,6 +851,7 @@ static void targets_of_edges_keep_the_promise(void **state)
                                  &(RelnCheckOptions){.data_path = data ? r.data : NULL, .draws = 8},
                                  &check));
             assert_true(check.promises && check.kept);
+            every_layer_was_compared(&check);
         }
         forget(&p);
         room_clear(&r);

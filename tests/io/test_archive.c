@@ -111,14 +111,16 @@ static void put_central(Bytes *zip, const Entry *e)
     put_number(zip, 20, 4);
     put_number(zip, (uint64_t)e->flags, 2);
     put_number(zip, (uint64_t)method, 2);
-    put_number(zip, 0, 4);
+    put_number(zip, 0x5d72a2f3, 4); /* time and date */
     put_number(zip, crc32(crc32(0, NULL, 0), e->content.data, (uInt)e->content.n) ^ e->crc_error,
                4);
     put_number(zip, e->wide ? all : e->packed, 4);
     put_number(zip, e->wide ? all : unpacked, 4);
     put_number(zip, strlen(e->name), 2);
     put_number(zip, e->wide ? 28 : 0, 2);
-    put_number(zip, 0, 10);
+    put_number(zip, 0, 4);          /* neither a comment nor another disk */
+    put_number(zip, 1, 2);          /* a text, as zip says of some files */
+    put_number(zip, 0x81a40000, 4); /* permissions */
     put_number(zip, e->wide ? all : e->at + e->shift, 4);
     put(zip, e->name, strlen(e->name));
     if (!e->wide)

@@ -8,16 +8,18 @@
 
 enum { PARTS = 4, COLUMNS = 3 };
 static const ptrdiff_t rows_of[PARTS] = {2, 0, 5, 1};
+static const int written[PARTS] = {2, 0, 3, 1};
 
-/* Row r of all files together is (10 r, 10 r + 1, 10 r + 2), and y is r. The files are written in another
- * order than that of their names. */
+/* Row r of all files together is (10 r, 10 r + 1, 10 r + 2), and y is r. The files are neither written in the order of their
+ * names nor in the reverse order, since folders list files in one of both. */
 static void write_parts(const Folder *f)
 {
     ptrdiff_t first[PARTS + 1] = {0};
 
     for (int p = 0; p < PARTS; p++)
         first[p + 1] = first[p] + rows_of[p];
-    for (int p = PARTS - 1; p >= 0; p--) {
+    for (int k = 0; k < PARTS; k++) {
+        const int p = written[k];
         double x[8 * COLUMNS], y[8];
         char name[32];
         const RelnArray arrays[] = {RELN_ARRAY("X", RELN_F64, x, rows_of[p], COLUMNS),

@@ -499,6 +499,39 @@ static void masked_points_play_no_part(void **state)
     }
 }
 
+/* Padding has no attitude: random frames leave its zeros alone. */
+static void padding_of_attitudes_is_not_turned(void **state)
+{
+    static const ptrdiff_t rows[] = {0, 1, 2, 3};
+    double y[MOST], z[MOST];
+    double *q;
+    World w;
+    Run r;
+
+    (void)state;
+    assert_ok(
+        NULL,
+        world_init(&w, NULL,
+                   "{symmetry: so:3, inputs: [{name: q, as: quaternion, points: true, mask: m}],"
+                   " target: {name: y, as: scalar}," SMALL,
+                   SAMPLES));
+    assert_ok(w.ctx, world_model(&w));
+    assert_ok(w.ctx, world_data(&w, &(RelnDataOptions){.augment = 1, .seed = 1}));
+    run_init(&r, &w);
+    predict(&r, &w, 4, rows, 0, y);
+    reln_data_destroy(w.data);
+    q = world_find(&w, "q")->values;
+    for (int p = 0; p < SAMPLES * WORLD_POINTS; p++)
+        for (int c = 0; ((double *)world_find(&w, "m")->values)[p] == 0 && c < 4 * WORLD_CHANNELS;
+             c++)
+            q[p * 4 * WORLD_CHANNELS + c] = 0;
+    assert_ok(w.ctx, world_data(&w, &(RelnDataOptions){.augment = 1, .seed = 1}));
+    predict(&r, &w, 4, rows, 0, z);
+    assert_memory_equal(y, z, 5 * sizeof *y);
+    run_clear(&r);
+    world_clear(&w);
+}
+
 /* ---- splits, constants, frames ----------------------------------------------------------------------------------------- */
 
 static void splits_are_disjoint_and_belong_to_the_seed(void **state)
@@ -1029,6 +1062,7 @@ int main(void)
         cmocka_unit_test(the_loss_is_that_of_the_predictions),
         cmocka_unit_test(binding_allocates_nothing),
         cmocka_unit_test(masked_points_play_no_part),
+        cmocka_unit_test(padding_of_attitudes_is_not_turned),
         cmocka_unit_test(splits_are_disjoint_and_belong_to_the_seed),
         cmocka_unit_test(folds_divide_the_samples),
         cmocka_unit_test(constants_are_sizes_of_the_training_rows),
