@@ -341,12 +341,35 @@ static void a_print_has_every_node_and_layer(void **state)
     fixture_clear(&f);
 }
 
+/* Each arrow joins two different boxes that are drawn; returns how many arrows there are. */
+static int arrows(const char *dot)
+{
+    int n = 0;
+
+    for (const char *at = dot; (at = strstr(at, " -> n")) != NULL; at++, n++) {
+        const char *line = at;
+        int from = -1, to = -1;
+        char box[32];
+
+        while (line > dot && line[-1] != '\n')
+            line--;
+        assert_int_equal(sscanf(line, " n%d -> n%d;", &from, &to), 2);
+        assert_int_not_equal(from, to);
+        for (int end = 0; end < 2; end++) {
+            snprintf(box, sizeof box, "n%d [label", end ? to : from);
+            if (!strstr(dot, box))
+                fail_msg("an arrow from %d to %d, and no box %d", from, to, end ? to : from);
+        }
+    }
+    return n;
+}
+
 static void dot_is_balanced_and_names_are_quoted(void **state)
 {
     Fixture f;
     RelnNet net;
     RelnNode *x;
-    Text dot = {.used = 0};
+    Text dot = {.used = 0}, layers = {.used = 0};
 
     (void)state;
     fixture_init(&f, "gl:3", "gl:3", RELN_F64);
@@ -360,6 +383,12 @@ static void dot_is_balanced_and_names_are_quoted(void **state)
     assert_int_equal(count(dot.text, "label=\"encoder\""), 1);
     assert_int_equal(count(dot.text, "label=\"one.rms\""), 1);
     assert_non_null(strstr(dot.text, "a \\\"b\\\" \\\\"));
+    assert_true(arrows(dot.text) >= reln_graph_size(f.graph) / 2);
+    assert_ok(f.ctx,
+              reln_graph_print(
+                  f.graph, &(RelnPrint){.put = put, .self = &layers, .dot = true, .layers = true}));
+    assert_true(count(layers.text, "[label=") < count(dot.text, "[label="));
+    assert_true(arrows(layers.text) >= 4); /* X -> one -> rms -> invariant -> out */
     fixture_clear(&f);
 }
 

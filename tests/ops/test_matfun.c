@@ -351,6 +351,31 @@ static void matrices_without_a_value_are_named(void **state)
     assert_fails(reln_symsqrt, true, zero, "it is 0");
 }
 
+/* g J g^-1, where J has the eigenvalue -1 three times and one eigenvector. Rounding moves the eigenvalues by eps^(1/3) in any
+ * direction, two of them to one side of the negative axis and one to the other: there is no real logarithm and no real root. */
+static void eigenvalues_that_rounding_moves_across_the_axis_are_refused(void **state)
+{
+    static const double jordan[9] = {-1, 1, 0, 0, -1, 1, 0, 0, -1};
+    RelnRng rng = reln_rng(7, 0);
+    RelnCtx *ctx = NULL;
+
+    (void)state;
+    assert_ok(NULL, reln_ctx_create(NULL, &ctx));
+    for (int t = 0; t < 12; t++) {
+        double g[9], inverse[9], x[9], bad[9];
+
+        fill_normal(&rng, 9, g);
+        for (int i = 0; i < 3; i++)
+            g[4 * i] += 3;
+        assert_ok(ctx, reln_inverse(ctx, 3, g, inverse));
+        reln_mat_gemm(false, false, 3, 3, 3, 1, g, 3, jordan, 3, 0, x, 3);
+        reln_mat_gemm(false, false, 3, 3, 3, 1, x, 3, inverse, 3, 0, bad, 3);
+        assert_fails(reln_matlog, false, bad, "negative axis");
+        assert_fails(reln_matsqrt, false, bad, "negative axis");
+    }
+    reln_ctx_destroy(ctx);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static RelnStatus whole_life(RelnCtx *ctx)
@@ -390,6 +415,7 @@ int main(void)
         cmocka_unit_test(coordinates_that_do_not_multiply_are_refused_by_matmul),
         cmocka_unit_test(the_seventh_derivative_is_one_too_many),
         cmocka_unit_test(matrices_without_a_value_are_named),
+        cmocka_unit_test(eigenvalues_that_rounding_moves_across_the_axis_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
