@@ -827,6 +827,9 @@ static void trained_rows_have_the_numbers_of_their_scores(void **state)
     check_numbers(&run, 20);
     /* the mean over folds of the best shares of right answers: none is below that of the larger class, about a half */
     assert_true(run.metrics[JETS_CHOSEN] > 0.3 && run.metrics[JETS_CHOSEN] <= 1);
+    /* a fold has no validation jets, and its page does not speak of any */
+    assert_null(task_curve_named(&run, "validation accuracy"));
+    assert_non_null(task_curve_named(&run, "accuracy on the judged jets"));
     task_run_clear(&run);
     scaled_close(&t);
 }
