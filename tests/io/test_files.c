@@ -89,6 +89,20 @@ static void folders_are_made_with_those_on_the_way(void **state)
     assert_int_equal(rmdir(path_in(f, "a")), 0);
 }
 
+/* The lock has number and machine of the process. */
+static void assert_names_this_machine(const char *lock)
+{
+    char machine[128] = "", text[256] = "", wanted[256];
+    FILE *file = fopen(lock, "r");
+
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_int_equal(gethostname(machine, sizeof machine - 1), 0);
+    snprintf(wanted, sizeof wanted, "%ld %.47s\n", (long)getpid(), machine);
+    assert_string_equal(text, wanted);
+}
+
 static void a_folder_is_locked_once(void **state)
 {
     Folder *f = *state;
@@ -101,6 +115,7 @@ static void a_folder_is_locked_once(void **state)
     snprintf(wanted, sizeof wanted, "another process, number %ld, is working in this folder",
              (long)getpid());
     assert_non_null(strstr(reln_ctx_error(f->ctx), wanted));
+    assert_names_this_machine(path_in(f, ".reln-lock"));
     reln_folder_unlock(one);
     assert_ok(f->ctx, reln_folder_lock(f->ctx, f->directory, &other));
     reln_folder_unlock(other);

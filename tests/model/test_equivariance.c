@@ -57,6 +57,8 @@ static const Case cases[] = {
     {"{symmetry: so:2, inputs: [{name: v, as: vector}, {name: C, as: covariance}],"
      " target: {name: y, as: scalar},",
      "", "gl:3"},
+    {"{symmetry: so:4, inputs: [{name: C, as: covariance}], target: {name: y, as: scalar},", "",
+     "gl:4"},
     {"{symmetry: o:3, inputs: [{name: C, as: covariance, log: true}], target: {name: y, as: "
      "matrix},",
      "", "gl:3"},

@@ -332,6 +332,23 @@ static void the_width_follows_from_the_parameters(void **state)
     }
 }
 
+/* The number of parameters of a width leads back to that width, and so do a few more or fewer; other widths are hundreds away. */
+static void the_parameters_of_a_width_lead_back_to_it(void **state)
+{
+    (void)state;
+    for (int w = 7; w < 40; w++) {
+        char size[48];
+        size_t count;
+
+        snprintf(size, sizeof size, "width: %d", w);
+        count = parameters_of("mlp", size);
+        for (int more = -2; more <= 2; more += 2) {
+            snprintf(size, sizeof size, "parameters: %zu", count + (size_t)more);
+            assert_int_equal(parameters_of("mlp", size), count);
+        }
+    }
+}
+
 /* A width is a multiple of the heads where there is attention, and any number elsewhere; its neighbours are no nearer.
  * Sides that are fractions of the width make the numbers of parameters irregular. */
 static void the_width_of_structured_networks_follows_from_the_parameters(void **state)
@@ -831,6 +848,7 @@ int main(void)
         cmocka_unit_test(broken_descriptions_are_refused),
         cmocka_unit_test(points_are_embedded_in_an_eighth_of_the_width),
         cmocka_unit_test(the_width_follows_from_the_parameters),
+        cmocka_unit_test(the_parameters_of_a_width_lead_back_to_it),
         cmocka_unit_test(the_width_of_structured_networks_follows_from_the_parameters),
         cmocka_unit_test(every_kind_of_target_is_learnt),
         cmocka_unit_test(networks_beside_each_other_are_averaged),

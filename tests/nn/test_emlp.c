@@ -1,6 +1,7 @@
 /* Tests that EMLP commutes with its group, for tensors of several ranks, and that a network without symmetry
  * does not. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,6 +249,28 @@ static void a_plain_network_in_its_place_is_caught(void **state)
     }
 }
 
+static void sizes_that_make_no_network_are_refused(void **state)
+{
+    static const RelnEmlp wrong[] = {{.layers = -1, .width = 8, .channels = 1},
+                                     {.layers = 1, .width = 8, .channels = 0},
+                                     {.layers = 1, .width = 0, .channels = 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char wanted[96];
+        Lab l;
+
+        lab_init(&l, "o:3", RELN_F64);
+        lab_input(&l, l.rep);
+        assert_null(reln_nn_emlp(&l.net, "none", l.x, &wrong[i]));
+        assert_int_equal(reln_graph_status(l.f.graph), RELN_ERR_ARG);
+        snprintf(wanted, sizeof wanted, "%d layers of width %d to %d channels", wrong[i].layers,
+                 wrong[i].width, wrong[i].channels);
+        assert_non_null(strstr(reln_ctx_error(l.f.ctx), wanted));
+        lab_clear(&l);
+    }
+}
+
 /* The product <x, x> has no linear part, so invariants of vectors come from the bilinear layer. */
 static void invariants_of_vectors_come_from_the_bilinear_layer(void **state)
 {
@@ -389,6 +412,7 @@ int main(void)
         cmocka_unit_test(without_a_form_vectors_still_lead_to_vectors),
         cmocka_unit_test(a_plain_network_in_its_place_is_caught),
         cmocka_unit_test(invariants_of_vectors_come_from_the_bilinear_layer),
+        cmocka_unit_test(sizes_that_make_no_network_are_refused),
         cmocka_unit_test(gradients_are_slopes),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(channels_are_distributed_as_published),

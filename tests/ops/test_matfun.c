@@ -351,6 +351,35 @@ static void matrices_without_a_value_are_named(void **state)
     assert_fails(reln_symsqrt, true, zero, "it is 0");
 }
 
+/* Matrices whose diagonals have zeros: elimination has to exchange rows at the first, the second, and both. */
+static void inverses_exchange_rows(void **state)
+{
+    static const double x[][9] = {
+        {0, 2, 0, 3, 0, 0, 0, 0, 5}, {1, 2, 3, 2, 4, 1, 5, 1, 1}, {0, 0, 2, 4, 0, 0, 0, 8, 0}};
+    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof x / sizeof x[0]; t++) {
+        double values[SAMPLES * 9 * C], got[9], product[9];
+        Fixture f;
+        RelnPlan *plan = NULL;
+
+        fixture_init(&f, "gl:3", "so:3", RELN_F64);
+        reln_output(f.graph, "z", reln_matinv(f.graph, matrices(&f, "x", 3)));
+        assert_ok(f.ctx, reln_plan_create(f.graph, NULL, &plan));
+        for (int s = 0; s < SAMPLES; s++)
+            for (int c = 0; c < C; c++)
+                put(values, 3, s, c, x[t]);
+        assert_ok(f.ctx, reln_plan_bind(plan, "x", values, RELN_F64));
+        assert_ok(f.ctx, reln_plan_run(plan, &(RelnRun){.n_samples = SAMPLES}));
+        take(reln_plan_output(plan, "z", NULL), 3, SAMPLES - 1, C - 1, got);
+        reln_mat_gemm(false, false, 3, 3, 3, 1, x[t], 3, got, 3, 0, product, 3);
+        assert_near(product, one, 9, 256 * DBL_EPSILON);
+        reln_plan_destroy(plan);
+        fixture_clear(&f);
+    }
+}
+
 /* g J g^-1, where J has the eigenvalue -1 three times and one eigenvector. Rounding moves the eigenvalues by eps^(1/3) in any
  * direction, two of them to one side of the negative axis and one to the other: there is no real logarithm and no real root. */
 static void eigenvalues_that_rounding_moves_across_the_axis_are_refused(void **state)
@@ -415,6 +444,7 @@ int main(void)
         cmocka_unit_test(coordinates_that_do_not_multiply_are_refused_by_matmul),
         cmocka_unit_test(the_seventh_derivative_is_one_too_many),
         cmocka_unit_test(matrices_without_a_value_are_named),
+        cmocka_unit_test(inverses_exchange_rows),
         cmocka_unit_test(eigenvalues_that_rounding_moves_across_the_axis_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };

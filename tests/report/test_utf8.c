@@ -41,10 +41,27 @@ static void each_character_has_one_spelling(void **state)
         }
 }
 
+/* Writes each character in its one spelling. */
+static void each_character_is_written_as_it_is_read(void **state)
+{
+    (void)state;
+    for (uint32_t code = 1; code <= 0x10FFFF;
+         code += code < 0x3000 || code > 0xFFF0 - 61 ? 1 : 61) {
+        char text[8] = {0}, want[8];
+
+        put(code, shortest(code), want);
+        assert_int_equal(reln_utf8_encode(code, text), shortest(code));
+        assert_memory_equal(text, want, (size_t)shortest(code));
+        if (code == 0x10100)
+            code = 0x10FFF0; /* the last ones, of the longest spelling */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_character_has_one_spelling),
+        cmocka_unit_test(each_character_is_written_as_it_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

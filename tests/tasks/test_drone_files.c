@@ -268,6 +268,20 @@ static void what_sensors_saw_is_read_and_checked(void **state)
         drone_flight_clear(&flight);
         drone_seen_clear(&seen);
     }
+    {
+        DroneFlight flight;
+        DroneSeen seen[2];
+
+        memset(&flight, 0xff,
+               sizeof flight); /* also a file that is not there leaves nothing to free */
+        memset(seen, 0xff, sizeof seen);
+        assert_int_equal(
+            drone_flight_load_seen(p->ctx, path_of(p, "absent.npz"), 0.005, 200, 2, &flight, seen),
+            RELN_ERR_IO);
+        drone_flight_clear(&flight);
+        for (int i = 0; i < 2; i++)
+            drone_seen_clear(&seen[i]);
+    }
     unlink(path_of(p, "seen.npz"));
 }
 

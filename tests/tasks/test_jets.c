@@ -882,6 +882,90 @@ static void parameters_are_as_published(void **state)
     close_env(&env);
 }
 
+/* Networks of rows stay the same, since kept records name them: parameters, and a sum over the logits of the first weights. If a
+ * network has to change, its row needs another setting, and records must be made again. RELN_SHOW=1 prints the table. */
+static const struct {
+    const char *row;
+    size_t parameters;
+    double sum;
+} remembered[] = {
+    {"mlp", 9174, -4.07726671184697},
+    {"set", 67340, -49.3406168517514},
+    {"lie-b-84", 75810, -5.23027766012247},
+    {"lorentznet-84", 84199, 3.04461948002449},
+    {"lorentznet-free-84", 84199, 3.04461955552596},
+    {"lie-a-84", 84199, 0.868564793179972},
+    {"reln-84", 84439, 24.6048866124055},
+    {"graded-84", 82428, -31.3402430650201},
+    {"graded-vectors-84", 82039, -30.2518628424247},
+    {"subjets-84", 83418, -23.2198241009041},
+    {"parts-84", 70136, -12.5057656405025},
+    {"joined-84", 83903, -17.9849134480248},
+    {"lorentznet-ours-84", 84199, 3.04461955552596},
+    {"joined-drawn-84", 83903, -17.9849134480248},
+    {"lorentznet-drawn-84", 84199, 3.04461955552596},
+    {"lorentznet-224", 224072, -27.5465577980835},
+    {"lorentznet-free-224", 224072, -27.5465583304298},
+    {"lie-a-224", 224072, -26.4748806138897},
+    {"lie-b-224", 183906, -2.50006361267644},
+    {"reln-224", 224504, -26.7160185264742},
+    {"graded-224", 220345, -32.0989061757336},
+    {"difference-6", 84199, 0.868564793179972},
+    {"difference-20", 84199, 0.0106893074148346},
+    {"difference-100", 84199, -0.539390480803227},
+    {"difference-400", 84199, -0.900839275913045},
+    {"own-1", 84439, 10.6189984958687},
+    {"own-6", 84439, 18.2268242036062},
+    {"own-100", 84439, 33.6138453376266},
+    {"own-400", 84439, 41.3030380656371},
+};
+
+static double sum_of_logits(Tried *t)
+{
+    double logits[2 * TRIED], sum = 0;
+
+    logits_of(t, NULL, RELN_F64, logits);
+    for (int i = 0; i < 2 * TRIED; i++)
+        sum += (i + 1) * logits[i];
+    return sum;
+}
+
+static void networks_of_rows_are_what_they_were(void **state)
+{
+    const size_t n_remembered = sizeof remembered / sizeof remembered[0];
+    TaskEnv env = open_env(TASK_FULL);
+    size_t at = 0;
+
+    (void)state;
+    for (int m = 0; m < env.task->n_models; m++) {
+        const TaskModel *model = &env.task->models[m];
+        size_t parameters;
+        double sum;
+        Tried t;
+
+        t.model = *(const JetsModel *)model->settings;
+        if (t.model.kind < JETS_MLP)
+            continue;
+        try_open(&env, &t, RELN_F64);
+        parameters = reln_store_parameters(t.s.store);
+        sum = sum_of_logits(&t);
+        try_close(&t);
+        if (getenv("RELN_SHOW"))
+            print_message("    {\"%s\", %zu, %.15g},\n", model->name, parameters, sum);
+        else if (at >= n_remembered || strcmp(model->name, remembered[at].row) != 0 ||
+                 parameters != remembered[at].parameters ||
+                 !(fabs(sum - remembered[at].sum) <= 1e-7 * fmax(1, fabs(sum))))
+            fail_msg("%s has %zu parameters and %.15g; wanted %s, %zu, %.15g", model->name,
+                     parameters, sum, at < n_remembered ? remembered[at].row : "nothing",
+                     at < n_remembered ? remembered[at].parameters : 0,
+                     at < n_remembered ? remembered[at].sum : 0.0);
+        at++;
+    }
+    if (!getenv("RELN_SHOW"))
+        assert_int_equal(at, n_remembered);
+    close_env(&env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -891,6 +975,7 @@ int main(void)
         cmocka_unit_test(rates_are_as_published),
         cmocka_unit_test(generated_jets_have_their_counts_and_masses),
         cmocka_unit_test(matched_jets_have_equal_counts_and_masses),
+        cmocka_unit_test(networks_of_rows_are_what_they_were),
         cmocka_unit_test(logits_are_the_same_in_every_frame),
         cmocka_unit_test(the_published_clamp_breaks_the_symmetry),
         cmocka_unit_test(views_fill_a_jet_up_to_its_limit),

@@ -349,9 +349,23 @@ static void the_comparison_sees_another_rounding(void **state)
     assert_false(equal(without_fusing, false, 7, 33));
 }
 
+/* Plans get the last table that this processor has, or the plain one. */
+static void the_fastest_kernels_are_chosen(void **state)
+{
+    const RelnKernels *fastest = reln_kernels_tier(0);
+
+    (void)state;
+    assert_non_null(fastest);
+    assert_ptr_equal(reln_kernels(/*reference=*/true), fastest);
+    for (int tier = 1; reln_kernels_tier(tier); tier++)
+        fastest = reln_kernels_tier(tier);
+    assert_ptr_equal(reln_kernels(false), fastest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fastest_kernels_are_chosen),
         cmocka_unit_test(functions_of_one_number_have_the_same_bits),
         cmocka_unit_test(functions_of_two_numbers_have_the_same_bits),
         cmocka_unit_test(choices_and_polynomials_have_the_same_bits),
