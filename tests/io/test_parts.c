@@ -6,12 +6,12 @@
 #include "support/folder.h"
 #include "support/support.h"
 
-enum { PARTS = 4, COLUMNS = 3 };
-static const ptrdiff_t rows_of[PARTS] = {2, 0, 5, 1};
-static const int written[PARTS] = {2, 0, 3, 1};
+enum { PARTS = 9, COLUMNS = 3 };
+static const ptrdiff_t rows_of[PARTS] = {2, 0, 1, 1, 0, 1, 1, 0, 2};
+static const int written[PARTS] = {5, 2, 7, 0, 3, 8, 6, 1, 4};
 
-/* Row r of all files together is (10 r, 10 r + 1, 10 r + 2), and y is r. The files are neither written in the order of their
- * names nor in the reverse order, since folders list files in one of both. */
+/* Row r of all files together is (10 r, 10 r + 1, 10 r + 2), and y is r. The files are not written in the order of their
+ * names, and are many, since a folder lists files in any order. */
 static void write_parts(const Folder *f)
 {
     ptrdiff_t first[PARTS + 1] = {0};

@@ -278,6 +278,7 @@ static void what_sensors_saw_is_read_and_checked(void **state)
         assert_int_equal(
             drone_flight_load_seen(p->ctx, path_of(p, "absent.npz"), 0.005, 200, 2, &flight, seen),
             RELN_ERR_IO);
+        assert_int_equal(flight.n, 0);
         drone_flight_clear(&flight);
         for (int i = 0; i < 2; i++)
             drone_seen_clear(&seen[i]);
