@@ -298,8 +298,10 @@ if have mpich; then
     run 0 reproduce sp4 --scale smoke --models reln,mlp-256 --seeds 1 --out task --threads 1 --quiet
     launch mpich 3 "$reln" reproduce sp4 --scale smoke --models reln,mlp-256 --seeds 1 --out task-3 --quiet
     check "a task of three ranks" [ $? -eq 0 ]
+    check "a task of three ranks: nobody stopped it" [ "$(grep -c stopped err)" -eq 0 ]
     launch mpich 4 "$reln" reproduce sp4 --scale smoke --models reln,mlp-256 --seeds 1 --jobs 2 --out task-4 --quiet
     check "a task of four ranks, two runs at a time" [ $? -eq 0 ]
+    check "a task of four ranks, two runs at a time: nobody stopped it" [ "$(grep -c stopped err)" -eq 0 ]
     for file in task/models/*; do
         check "$file: the same bits of three ranks" cmp "$file" "task-3/models/$(basename "$file")"
         check "$file: the same bits of two times two" cmp "$file" "task-4/models/$(basename "$file")"
