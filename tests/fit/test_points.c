@@ -565,9 +565,23 @@ static void every_layer_was_compared(const RelnCheck *check)
                      check->layers[i].at[check->n_conds - 1].worst);
 }
 
-static void graphs_with_edges_keep_their_promise(void **state)
+/* Moves random samples, and those of the file. */
+static void keeps_its_promise(const Room *r, RelnModel *model)
 {
     RelnCheck check;
+
+    for (int data = 0; data < 2; data++) {
+        assert_ok(r->world.ctx,
+                  reln_check(model,
+                             &(RelnCheckOptions){.data_path = data ? r->data : NULL, .draws = 8},
+                             &check));
+        assert_true(check.promises && check.kept);
+        every_layer_was_compared(&check);
+    }
+}
+
+static void graphs_with_edges_keep_their_promise(void **state)
+{
     Predicted p;
     Room r;
 
@@ -576,14 +590,7 @@ static void graphs_with_edges_keep_their_promise(void **state)
     give_case(&r, BY_COUNT);
     train(&r);
     predict(&r, &p);
-    for (int data = 0; data < 2; data++) {
-        assert_ok(r.world.ctx,
-                  reln_check(p.model,
-                             &(RelnCheckOptions){.data_path = data ? r.data : NULL, .draws = 8},
-                             &check));
-        assert_true(check.promises && check.kept);
-        every_layer_was_compared(&check);
-    }
+    keeps_its_promise(&r, p.model);
     forget(&p);
     room_clear(&r);
 }
@@ -838,21 +845,13 @@ static void targets_of_edges_keep_the_promise(void **state)
 
     (void)state;
     for (int s = 0; s < 3; s++) {
-        RelnCheck check;
         Predicted p;
         Room r;
 
         begin_edges(&r, specs_of[s], BY_COUNT);
         train(&r);
         predict(&r, &p);
-        for (int data = 0; data < 2; data++) {
-            assert_ok(r.world.ctx,
-                      reln_check(p.model,
-                                 &(RelnCheckOptions){.data_path = data ? r.data : NULL, .draws = 8},
-                                 &check));
-            assert_true(check.promises && check.kept);
-            every_layer_was_compared(&check);
-        }
+        keeps_its_promise(&r, p.model);
         forget(&p);
         room_clear(&r);
     }
@@ -919,6 +918,7 @@ static void offsets_are_counts_without_padding(void **state)
         predict(&r[offsets], &p[offsets]);
         assert_ok(r[offsets].world.ctx,
                   reln_evaluate_targets(p[offsets].model, r[offsets].data, 1, m[offsets]));
+        keeps_its_promise(&r[offsets], p[offsets].model);
     }
     assert_int_equal(find(&p[1], "y")->rank, 3); /* (T, channels, 3) */
     for (int i = 0; i < N; i++)
@@ -962,6 +962,7 @@ static void offsets_of_edges_are_counts_without_padding(void **state)
         save(&r[offsets]);
         train(&r[offsets]);
         predict(&r[offsets], &p[offsets]);
+        keeps_its_promise(&r[offsets], p[offsets].model);
     }
     assert_int_equal(find(&p[1], "a")->rank, 3); /* (T, channels, 3) */
     for (int i = 0; i < N; i++)
