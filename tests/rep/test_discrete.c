@@ -80,6 +80,63 @@ static void numbers_that_are_no_character_of_a_finite_group_are_refused(void **s
     reln_group_destroy(s3);
 }
 
+/* Writes the monomials of degree 3 of x, or of degree 2, in the order i1 <= i2 <= ...; returns their number. */
+static int monomials(const double *x, int degree, double *out)
+{
+    int n = 0;
+
+    for (int i = 0; i < 3; i++)
+        for (int j = i; j < 3; j++)
+            for (int k = degree == 3 ? j : 2; k < 3; k++)
+                out[n++] = x[i] * x[j] * (degree == 3 ? x[k] : 1);
+    return n;
+}
+
+/* Monomials of g x are the symmetric power of g times monomials of x, and the antisymmetric power has the minors of g. All
+ * numbers are small integers. */
+static void powers_of_discrete_generators_are_those_of_their_matrices(void **state)
+{
+    const double generators[18] = {0, -1, 0, 1, -1, 0, 0, 0, 1, 1, 2, 0, 0, 1, -1, 1, 0, 3};
+    static const int pairs[3][2] = {{0, 1}, {0, 2}, {1, 2}};
+    const double x[3] = {2, -3, 5};
+    Fixture *f = *state;
+    RelnGroup *group = NULL;
+    const RelnRep *v;
+
+    assert_ok(f->ctx, reln_group_from_matrices(f->ctx, "two", 3, 0, NULL, 2, generators, &group));
+    v = reln_rep_vector(group);
+    for (int g = 0; g < 2; g++) {
+        const double *m = generators + 9 * g, *rho;
+        double y[3] = {0}, of_x[10], of_y[10];
+
+        for (int i = 0; i < 9; i++)
+            y[i / 3] += m[i] * x[i % 3];
+        for (int degree = 2; degree <= 3; degree++) {
+            const int n = monomials(x, degree, of_x);
+
+            assert_int_equal(monomials(y, degree, of_y), n);
+            assert_int_equal(reln_rep_dim(reln_rep_symmetric(v, degree)), n);
+            rho = reln_rep_discrete(reln_rep_symmetric(v, degree), g);
+            for (int i = 0; i < n; i++) {
+                double sum = 0;
+
+                for (int j = 0; j < n; j++)
+                    sum += rho[i * n + j] * of_x[j];
+                assert_true(sum == of_y[i]);
+            }
+        }
+        rho = reln_rep_discrete(reln_rep_antisymmetric(v, 2), g);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) {
+                const int *a = pairs[i], *b = pairs[j];
+
+                assert_true(rho[3 * i + j] == m[3 * a[0] + b[0]] * m[3 * a[1] + b[1]] -
+                                                  m[3 * a[0] + b[1]] * m[3 * a[1] + b[0]]);
+            }
+    }
+    reln_group_destroy(group);
+}
+
 /* Checks (v . w) x_0, the dot product of six copies of V of so:8, as a sparse tensor of 48^3 places. The
  * checker's table is used once for each of 28 generators, and must be empty before the next. */
 static void large_sparse_maps_are_checked_with_every_generator(void **state)
@@ -209,6 +266,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(bilinear_maps_know_pseudovectors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_that_are_no_character_of_a_finite_group_are_refused,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(powers_of_discrete_generators_are_those_of_their_matrices,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(large_sparse_maps_are_checked_with_every_generator, set_up,
                                         tear_down),
