@@ -137,6 +137,50 @@ static void powers_of_discrete_generators_are_those_of_their_matrices(void **sta
     reln_group_destroy(group);
 }
 
+/* The dual of a rep has the transposed inverses of its matrices, whatever it was made from, and for every generator. */
+static void duals_have_the_inverses_of_every_generator(void **state)
+{
+    const double generators[27] = {0,  -1, 0, 1, -1, 0, 0, 0, 1, 1, 2, 0, 0, 1,
+                                   -1, 1,  0, 3, 2,  1, 0, 1, 1, 0, 0, 0, -1};
+    Fixture *f = *state;
+    RelnGroup *group = NULL;
+    const RelnRep *v, *w;
+
+    assert_ok(f->ctx, reln_group_from_matrices(f->ctx, "three", 3, 0, NULL, 3, generators, &group));
+    v = reln_rep_vector(group);
+    w = reln_rep_dual(v);
+    {
+        const RelnRep *const reps[] = {v,
+                                       w,
+                                       reln_rep_sum(v, w),
+                                       reln_rep_product(v, w),
+                                       reln_rep_product(w, reln_rep_symmetric(v, 2)),
+                                       reln_rep_symmetric(w, 2),
+                                       reln_rep_antisymmetric(v, 2),
+                                       reln_rep_sum(reln_rep_antisymmetric(w, 3), v)};
+
+        for (size_t r = 0; r < sizeof reps / sizeof reps[0]; r++)
+            for (int g = 0; g < 3; g++) {
+                const int dim = reln_rep_dim(reps[r]);
+                const double *a = reln_rep_discrete(reps[r], g),
+                             *b = reln_rep_discrete(reln_rep_dual(reps[r]), g);
+
+                for (int i = 0; i < dim; i++)
+                    for (int j = 0; j < dim; j++) {
+                        double sum = 0;
+
+                        for (int k = 0; k < dim; k++)
+                            sum += b[k * dim + i] * a[k * dim + j];
+                        if (!(fabs(sum - (i == j)) <=
+                              1e-9)) /* integers, with roundings of the inverses */
+                            fail_msg("%s, generator %d: (%d, %d) is %g", reln_rep_name(reps[r]), g,
+                                     i, j, sum);
+                    }
+            }
+    }
+    reln_group_destroy(group);
+}
+
 /* Checks (v . w) x_0, the dot product of six copies of V of so:8, as a sparse tensor of 48^3 places. The
  * checker's table is used once for each of 28 generators, and must be empty before the next. */
 static void large_sparse_maps_are_checked_with_every_generator(void **state)
@@ -267,6 +311,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(bilinear_maps_know_pseudovectors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_that_are_no_character_of_a_finite_group_are_refused,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(duals_have_the_inverses_of_every_generator, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(powers_of_discrete_generators_are_those_of_their_matrices,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(large_sparse_maps_are_checked_with_every_generator, set_up,
