@@ -283,7 +283,9 @@ typedef struct RelnCheckLayer {
 typedef struct RelnCheck {
     bool promises; /* false: a baseline without a symmetry; errors are shown, not judged */
     bool kept;
-    double conds[RELN_CHECK_CONDS]; /* condition numbers; compact groups: only the first */
+    /* Condition numbers: 1, 10, 100, 1000, as far as the group has them. Compact groups: only 1; in a skewed frame theirs
+     * are bounded, and the last one is near the largest. */
+    double conds[RELN_CHECK_CONDS];
     int n_conds, n_layers, draws;
     /* parts_at is the smallest condition number at which the output in the model's precision moves by more
      * than RELN_CHECK_PARTS of its size in at least one draw of twenty, while in double it moves by less than

@@ -170,7 +170,8 @@ static RelnStatus measure(const Sampler *m, double t, const double *x, double *c
 
 /* Increases t until the condition number of exp(t x), which is 1 at t = 0 and continuous, exceeds cond;
  * otherwise *t is where it was largest. The walk ends where rotations have made their full turn and nilpotent
- * elements have grown enough. */
+ * elements have grown enough. A larger t must pay, because exp(t x) loses digits with it: rotations by thousands of turns stretch
+ * hardly more than one turn. */
 static RelnStatus walk(const Sampler *m, const double *x, double cond, double *t, double *reached)
 {
     double best = 0;
@@ -180,7 +181,7 @@ static RelnStatus walk(const Sampler *m, const double *x, double cond, double *t
         const double at = 0.25 * pow(1.08, i) * i;
         double now = 1;
         RELN_TRY(measure(m, at, x, &now));
-        if (now > *reached) {
+        if (now - 1 > 1.05 * (*reached - 1) || now >= cond) {
             *reached = now;
             best = at;
         }
@@ -219,7 +220,7 @@ static RelnStatus search(const Sampler *m, RelnRng *rng, double cond, double *re
         double now = 1;
         draw(m, rng, x);
         RELN_TRY(walk(m, x, cond, &t, &now));
-        if (now > *reached) {
+        if (now - 1 > 1.05 * (*reached - 1) || now >= cond) {
             *reached = now;
             t_best = t;
             memcpy(best, x, (size_t)m->nn * sizeof *best);

@@ -579,17 +579,36 @@ static RelnStatus fill(Checker *c, uint64_t seed, RelnCheck *out)
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Chooses the condition numbers. Elements of a compact group have condition number 1. */
+/* Returns 1 + e, with two digits, where 1 + 4 e / 3 is near the largest condition number of a compact group: many elements have it. */
+static double usual_cond(double largest)
+{
+    const double e = 0.75 * (largest - 1), unit = pow(10, floor(log10(e)) - 1);
+
+    return 1 + unit * round(e / unit);
+}
+
+/* Chooses the condition numbers: 1, 10, 100, 1000. Elements of a compact group have condition number 1 in an orthogonal frame. In
+ * a skewed frame theirs are bounded by that of the frame squared, and only the identity is sure to have 1. */
 static RelnStatus choose_conds(const RelnModel *model, RelnCheck *out)
 {
-    RelnRng rng = reln_rng(1, 1);
-    RelnElement *g = NULL;
+    enum { TRIES = 4 };
+    const double wanted = pow(10, RELN_CHECK_CONDS - 1);
+    double most = 1;
 
-    RELN_TRY(reln_model_element(model, &rng, 10, &g));
-    out->n_conds = reln_element_cond(g) > 2 ? RELN_CHECK_CONDS : 1;
-    for (int k = 0; k < out->n_conds; k++)
-        out->conds[k] = k == 0 ? 1 : 10 * out->conds[k - 1];
-    reln_element_destroy(g);
+    for (int i = 0; i < TRIES && most < 0.99 * wanted; i++) {
+        RelnRng rng = reln_rng(1, (uint64_t)i + 1);
+        RelnElement *g = NULL;
+
+        RELN_TRY(reln_model_element(model, &rng, wanted, &g));
+        most = fmax(most, reln_element_cond(g));
+        reln_element_destroy(g);
+    }
+    out->n_conds = 0;
+    for (int k = 0; k < RELN_CHECK_CONDS && 0.99 * pow(10, k) < most; k++)
+        out->conds[out->n_conds++] = pow(10, k);
+    if (out->n_conds < RELN_CHECK_CONDS && most > 1 + 1e-6 &&
+        usual_cond(most) > out->conds[out->n_conds - 1])
+        out->conds[out->n_conds++] = usual_cond(most);
     return RELN_OK;
 }
 

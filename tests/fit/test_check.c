@@ -108,6 +108,62 @@ static void every_model_keeps_its_promise(void **state)
     free(check);
 }
 
+/* Writes a SPEC whose symmetry is so(3) in the frame diag(frame): the basis has D hat(e_a) D^-1, in floats. */
+static void write_rotations(Room *r, const double *frame, const char *rest)
+{
+    double values[27] = {0};
+    const RelnArray basis = RELN_ARRAY(NULL, RELN_F64, values, 3, 3, 3);
+    char path[128], spec[512];
+
+    for (int a = 0; a < 3; a++) {
+        const int i = (a + 1) % 3, j = (a + 2) % 3;
+
+        values[9 * a + 3 * j + i] = frame[j] / frame[i];
+        values[9 * a + 3 * i + j] = -frame[i] / frame[j];
+    }
+    snprintf(path, sizeof path, "%s/basis.npy", r->folder);
+    assert_ok(r->world.ctx, reln_npy_save(r->world.ctx, path, &basis));
+    snprintf(spec, sizeof spec, "{symmetry: {basis: '%s'}, %s", path, rest);
+    room_write(r->spec, spec);
+}
+
+/* A compact group in a skewed frame has no elements of condition number 10. It is checked with the ones that it has, which
+ * differ from the identity, and which need no thousands of turns, whose rounding would look like a broken promise. */
+static void a_compact_group_in_a_skewed_frame_keeps_its_promise(void **state)
+{
+    static const char rest[] =
+        "inputs: [{name: X, as: matrix}, {name: Y, as: matrix}], target: {name: y, as: scalar}, "
+        "model: {width: 3, depth: 1}," TRAIN;
+    static const double frames[][3] = {{1, 1.1, 0.7}, {1, 1.02, 1}, {1, 3, 0.4}};
+    static const double skew[] = {1.1 / 0.7, 1.02, 3 / 0.4};
+    RelnCheck *check = malloc(sizeof *check);
+    char yaml[256];
+    double last;
+
+    (void)state;
+    assert_non_null(check);
+    snprintf(yaml, sizeof yaml, "{symmetry: so:3, %s", rest);
+    for (int k = 0; k < 3; k++) {
+        Room r;
+
+        room_init(&r, yaml, 16);
+        write_rotations(&r, frames[k], rest);
+        room_train(&r, 1);
+        check_room(&r, NULL, check);
+        assert_true(check->promises && check->kept);
+        last = check->conds[check->n_conds - 1]; /* below the square of the frame's */
+        assert_int_equal(check->n_conds, k < 2 ? 2 : 3);
+        assert_true(last > 1 + 0.5 * (skew[k] * skew[k] - 1) && last < skew[k] * skew[k]);
+        assert_true(check->conds[0] == 1 && (k < 2 || check->conds[1] == 10));
+        for (int l = 0; l < check->n_layers; l++) {
+            assert_true(check->layers[l].at[1].worst > 0);
+            assert_true(check->layers[l].at[1].worst < check->layers[l].at[1].allowed);
+        }
+        room_clear(&r);
+    }
+    free(check);
+}
+
 static void a_group_that_is_false_by_a_billionth_is_seen(void **state)
 {
     RelnCheck *check = malloc(sizeof *check);
@@ -402,6 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_keeps_its_promise),
+        cmocka_unit_test(a_compact_group_in_a_skewed_frame_keeps_its_promise),
         cmocka_unit_test(a_group_that_is_false_by_a_billionth_is_seen),
         cmocka_unit_test(an_input_that_does_not_move_is_seen),
         cmocka_unit_test(all_but_one_draw_in_twenty_are_judged),
