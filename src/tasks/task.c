@@ -45,14 +45,16 @@ static TaskRoom *add_room(TaskRoom **rooms, size_t n_bytes)
     return room;
 }
 
+/* Ends all objects, the latest first, and then frees the memory: an object may lie in rooms that were made after it. */
 static void end_rooms(TaskRoom **rooms)
 {
+    for (TaskRoom *room = *rooms; room; room = room->next)
+        if (room->end)
+            room->end(room->object);
     while (*rooms) {
         TaskRoom *room = *rooms;
 
         *rooms = room->next;
-        if (room->end)
-            room->end(room->object);
         free(room);
     }
 }

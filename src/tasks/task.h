@@ -209,7 +209,7 @@ RelnStatus task_nomem(TaskEnv *env);
 
 /* Returns zeroed memory that lives until the rooms are freed; NULL when memory is out. */
 void *task_room(TaskRoom **rooms, size_t count, size_t size);
-/* Calls end(object) when the rooms are freed, or at once when memory is out. */
+/* Calls end(object) before the rooms are freed, the latest object first; at once when memory is out. */
 RelnStatus task_own(TaskEnv *env, void *object, void (*end)(void *object));
 RelnStatus task_algebra(TaskEnv *env, const char *name, RelnAlgebra **out); /* until they end */
 

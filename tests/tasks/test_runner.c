@@ -1,5 +1,6 @@
 /* Tests the runner of tasks: runs are made once, resume with the same bits after a stop, and are reported
  * together. */
+#include <malloc.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -804,9 +805,51 @@ static void memory_that_is_not_there_is_told_and_nothing_leaks(void **state)
     remove_folder(fault_folder);
 }
 
+/* ---- rooms ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Owner {
+    int *later; /* lies in a room that was made after the owner */
+} Owner;
+
+static int n_ended, ended[2];
+
+static void end_owner(void *object)
+{
+    const Owner *o = object;
+
+    ended[n_ended++] = *o->later;
+}
+
+/* Freed memory is overwritten here, so an object that ends too late sees other numbers. */
+static void objects_end_before_any_memory_is_freed(void **state)
+{
+    TaskEnv env = {.ctx = NULL};
+    Owner *owners[2];
+
+    (void)state;
+    assert_int_equal(mallopt(M_PERTURB, 0x55), 1);
+    for (int i = 0; i < 2; i++) {
+        owners[i] = task_room(&env.rooms, 1, sizeof *owners[i]);
+        assert_non_null(owners[i]);
+        assert_int_equal(task_own(&env, owners[i], end_owner), RELN_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        owners[i]->later = task_room(&env.rooms, 1000, sizeof(int));
+        assert_non_null(owners[i]->later);
+        *owners[i]->later = 7 + i;
+    }
+    task_release(&env);
+    (void)mallopt(M_PERTURB, 0);
+    assert_int_equal(n_ended, 2);
+    assert_int_equal(ended[0], 8); /* the latest first */
+    assert_int_equal(ended[1], 7);
+    assert_null(env.rooms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(objects_end_before_any_memory_is_freed),
         cmocka_unit_test(every_model_of_the_scale_is_run_with_every_seed),
         cmocka_unit_test(results_are_means_and_sample_deviations_over_the_seeds),
         cmocka_unit_test(equal_results_have_no_spread),
