@@ -309,6 +309,32 @@ static void terminals_get_no_control_characters_from_cells(void **state)
     reln_table_destroy(t);
 }
 
+/* The first and the last of each kind of control characters are replaced, their neighbours are not. */
+static void all_control_characters_are_replaced(void **state)
+{
+    static const char *const control[] = {"\x01",     "\x1F",         "\x7F",        "\xC2\x80",
+                                          "\xC2\x9F", "\xEF\xBF\xBE", "\xEF\xBF\xBF"};
+    static const char *const others[] = {" ", "~", "\xC2\xA0", "\xEF\xBF\xBC"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof control / sizeof control[0] + sizeof others / sizeof others[0];
+         i++) {
+        const bool replaced = i < sizeof control / sizeof control[0];
+        const char *one = replaced ? control[i] : others[i - sizeof control / sizeof control[0]];
+        char cell[16], wanted[16];
+        RelnTable *t = NULL;
+
+        snprintf(cell, sizeof cell, "a%sb", one);
+        snprintf(wanted, sizeof wanted, "a%sb\n", replaced ? "\xEF\xBF\xBD" : one);
+        assert_ok(ctx, reln_table_create(ctx, &t));
+        reln_table_column(t, "x", RELN_COL_LEFT);
+        reln_table_row(t);
+        reln_table_text(t, cell);
+        assert_within(written(t, RELN_TABLE_PLAIN), wanted);
+        reln_table_destroy(t);
+    }
+}
+
 static void refuse_table(RelnTable *t, const char *said)
 {
     const char *text = NULL;
@@ -946,6 +972,7 @@ int main(void)
         cmocka_unit_test(a_column_stays_beside_its_own),
         cmocka_unit_test(equal_texts_are_equally_good),
         cmocka_unit_test(terminals_get_no_control_characters_from_cells),
+        cmocka_unit_test(all_control_characters_are_replaced),
         cmocka_unit_test(wrong_use_of_tables_is_reported_once_and_stays),
         cmocka_unit_test(checker_sees_what_is_broken),
         cmocka_unit_test(hostile_text_stays_text),
