@@ -820,14 +820,15 @@ static void end_owner(void *object)
     ended[n_ended++] = *o->later;
 }
 
-/* Freed memory is overwritten here, so an object that ends too late sees other numbers. */
+/* Freed memory is overwritten here, so an object that ends too late sees other numbers. The address sanitizer has an allocator without
+ * this setting, and sees the access itself. */
 static void objects_end_before_any_memory_is_freed(void **state)
 {
     TaskEnv env = {.ctx = NULL};
     Owner *owners[2];
 
     (void)state;
-    assert_int_equal(mallopt(M_PERTURB, 0x55), 1);
+    (void)mallopt(M_PERTURB, 0x55);
     for (int i = 0; i < 2; i++) {
         owners[i] = task_room(&env.rooms, 1, sizeof *owners[i]);
         assert_non_null(owners[i]);
