@@ -170,8 +170,8 @@ static RelnStatus measure(const Sampler *m, double t, const double *x, double *c
 
 /* Increases t until the condition number of exp(t x), which is 1 at t = 0 and continuous, exceeds cond;
  * otherwise *t is where it was largest. The walk ends where rotations have made their full turn and nilpotent
- * elements have grown enough. A larger t must pay, because exp(t x) loses digits with it: rotations by thousands of turns stretch
- * hardly more than one turn. */
+ * elements have grown enough. A larger t is taken only if it stretches by a twentieth more, because exp(t x)
+ * loses digits with t, and rotations by thousands of turns hardly stretch more than one turn. */
 static RelnStatus walk(const Sampler *m, const double *x, double cond, double *t, double *reached)
 {
     double best = 0;

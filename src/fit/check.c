@@ -579,7 +579,8 @@ static RelnStatus fill(Checker *c, uint64_t seed, RelnCheck *out)
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Returns 1 + e, with two digits, where 1 + 4 e / 3 is near the largest condition number of a compact group: many elements have it. */
+/* Returns a condition number that many elements have, if the largest is given: three quarters of the way from 1, rounded to two
+ * digits of the way. */
 static double usual_cond(double largest)
 {
     const double e = 0.75 * (largest - 1), unit = pow(10, floor(log10(e)) - 1);

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "support/folder.h"
-#include "tasks/jets/judge.h"
 #include "tasks/files.h"
+#include "tasks/jets/judge.h"
 #include "tasks/scaled.h"
 #include "tasks/settings.h"
 
