@@ -200,6 +200,16 @@ static void a_compact_group_in_a_skewed_frame_reaches_what_it_can(void **state)
     assert_ok(ctx, reln_cond(ctx, 3, g, &measured));
     assert_small(measured / reached - 1, 1e-12);
     assert_true(reached > 2 && reached < 9 * (1 + 1e-12));
+    /* few turns are enough: the coordinates are angles, and digits are lost with each turn */
+    for (int i = 0; i < 30; i++) {
+        double coords[9], angle = 0;
+
+        assert_ok(ctx,
+                  reln_sample_factors(ctx, 3, 3, basis, &rng, 1e3, coords, g, inverse, &reached));
+        for (int k = 0; k < 9; k++)
+            angle = fmax(angle, fabs(coords[k]));
+        assert_true(reached > 2 && angle > 0.1 && angle < 100);
+    }
     reln_algebra_destroy(so3);
     reln_algebra_destroy(a);
     end_ctx(ctx);

@@ -216,7 +216,7 @@ static void plain_lines_have_a_pace(void **state)
 /* ---- signals -------------------------------------------------------------------------------------------------------- */
 
 /* In a child: the first signal is a request, a second one within a second is the same request, a later one ends the program. */
-static void take_signals(int number, CliExit code)
+static void take_signals(int number, CliExit code, int alive)
 {
     now = 10.75;
     cli_catch_signals();
@@ -231,6 +231,8 @@ static void take_signals(int number, CliExit code)
     (void)raise(number);
     if (cli_asked_to_stop() != number)
         _exit(3);
+    if (write(alive, "", 1) != 1) /* the program still runs */
+        _exit(5);
     now = number == SIGINT ? 11.75 : number == SIGTERM ? 12.1 : 20;
     (void)raise(number);
     _exit(4);
@@ -245,11 +247,17 @@ static void a_signal_is_a_request_and_a_later_one_is_an_order(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        const pid_t child = fork();
-        int status = 0;
+        int status = 0, ends[2];
+        pid_t child;
+        char byte;
 
+        assert_int_equal(pipe(ends), 0);
+        child = fork();
         if (child == 0)
-            take_signals(cases[i].number, cases[i].code);
+            take_signals(cases[i].number, cases[i].code, ends[1]);
+        close(ends[1]);
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+        close(ends[0]);
         assert_int_equal(waitpid(child, &status, 0), child);
         if (!WIFSIGNALED(status) || WTERMSIG(status) != cases[i].number)
             fail_msg("signal %d: the program ended with status %d", cases[i].number, status);
