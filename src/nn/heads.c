@@ -10,17 +10,6 @@ static bool want_axis(const RelnNet *net, const char *layer, RelnAxis axis)
                            (int)axis);
 }
 
-/* Moves `n` pieces of axis `from` to n positions of axis `to`. */
-static RelnNode *moved(const RelnNet *net, RelnNode *x, int n, RelnAxis from, RelnAxis to)
-{
-    const int each = x->shape.dims[from] / n;
-    RelnNode *piece[MAX_HEADS];
-
-    for (int i = 0; i < n; i++)
-        piece[i] = reln_slice(net->graph, x, from, i * each, each);
-    return reln_concat(net->graph, n, piece, to);
-}
-
 RelnNode *reln_nn_split_heads(const RelnNet *net, RelnNode *x, int heads, RelnAxis axis)
 {
     RELN_NEED(reln_nn_ready(net, true, __func__), NULL);
@@ -36,7 +25,7 @@ RelnNode *reln_nn_split_heads(const RelnNet *net, RelnNode *x, int heads, RelnAx
                         reln_shape_text(x), heads, (int)axis, MAX_HEADS);
         return NULL;
     }
-    return moved(net, x, heads, RELN_C, axis);
+    return reln_split(net->graph, x, heads, axis);
 }
 
 RelnNode *reln_nn_merge_heads(const RelnNet *net, RelnNode *x, RelnAxis axis)
@@ -51,5 +40,5 @@ RelnNode *reln_nn_merge_heads(const RelnNet *net, RelnNode *x, RelnAxis axis)
                         x->shape.dims[axis], reln_shape_text(x), MAX_HEADS);
         return NULL;
     }
-    return moved(net, x, x->shape.dims[axis], axis, RELN_C);
+    return reln_merge(net->graph, x, axis);
 }

@@ -387,11 +387,36 @@ static double by_the_least(const World *w)
     return mean / least;
 }
 
+/* A layer norm of invariants subtracts their mean over the channels and divides by their spread: the error of the largest one,
+ * relative to the smallest spread of all points. */
+static double by_the_spread(const World *w)
+{
+    const Out *q = find(w, "invariant");
+    const int n = reln_node_dims(q->node).c;
+    double worst = 1;
+
+    for (ptrdiff_t at = 0; at < DRAWS * q->each; at += n) {
+        double mean = 0, largest = 0, squares = 0;
+
+        for (int c = 0; c < n; c++) {
+            mean += q->plain[at + c] / n;
+            largest = fmax(largest, fabs(q->plain[at + c]));
+        }
+        for (int c = 0; c < n; c++)
+            squares += (q->plain[at + c] - mean) * (q->plain[at + c] - mean) / n;
+        worst = fmax(worst, largest / sqrt(squares));
+    }
+    return worst;
+}
+
 /* Returns the factor by which a layer amplifies the error of an invariant by its definition. The slope of r =
  * t q / (q^2 + delta^2 m) at q = 0 is t / (delta^2 m), delta = 0.1; a block has two such gates. */
 static double amplification(const World *w, const Out *o)
 {
-    return strcmp(o->name, "norm published") == 0  ? by_the_least(w)
+    return strcmp(o->name, "norm published") == 0 ? by_the_least(w)
+           : strncmp(o->name, "transformer", 11) == 0 ||
+                   strcmp(o->name, "invariant layer norm") == 0
+               ? by_the_spread(w)
            : strcmp(o->name, "project") == 0       ? 100.0
            : strcmp(o->name, "block project") == 0 ? 1e4
                                                    : 1.0;

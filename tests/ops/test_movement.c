@@ -271,6 +271,61 @@ static void permuted_axes_hold_the_same_numbers(void **state)
     trial_clear(&t);
 }
 
+/* z[p, a, r, k, c] = x[p, r, k, a C' + c], for heads of one channel and of more, on several items. */
+static void channels_are_divided_among_places_and_joined_again(void **state)
+{
+    enum { ITEMS = 3, P = 2, R = 3, K = 3, C = 12, ITEM = P * R * K * C, ALL = ITEMS * ITEM };
+    static const int parts[] = {1, 2, 3, 6, 12};
+    double x[ALL], want[ALL];
+
+    (void)state;
+    count_up(x, ALL);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const int each = C / parts[i];
+        Trial t;
+        RelnNode *in, *z;
+
+        for (int at = 0, row = 0; row < ITEMS * P; row++)
+            for (int a = 0; a < parts[i]; a++)
+                for (int rk = 0; rk < R * K; rk++)
+                    for (int c = 0; c < each; c++)
+                        want[at++] = x[(row * R * K + rk) * C + a * each + c];
+        trial_init(&t, "so:3", "so:3");
+        in = numbers(&t, "x", (RelnDims){P, 1, R, K, C}, t.f.adjoint, x);
+        z = reln_split(t.f.graph, in, parts[i], RELN_Q);
+        reln_output(t.f.graph, "parts", z);
+        reln_output(t.f.graph, "whole", reln_merge(t.f.graph, z, RELN_Q));
+        assert_ok(t.f.ctx, trial_run(&t, ITEMS));
+        assert_exact(&t, "parts", want, ALL);
+        assert_exact(&t, "whole", x, ALL);
+        trial_clear(&t);
+    }
+}
+
+static void channels_are_divided_evenly_along_an_axis_of_one_place(void **state)
+{
+    const RelnDims dims = {.p = 2, .k = 3, .c = 4};
+    Trial t;
+    RelnNode *x;
+
+    (void)state;
+    trial_init(&t, "so:3", "so:3");
+    x = numbers(&t, "x", dims, t.f.adjoint, NULL);
+    assert_refused(&t, reln_split(t.f.graph, x, 3, RELN_Q), RELN_ERR_SHAPE, "into 3 parts");
+    trial_init(&t, "so:3", "so:3");
+    x = numbers(&t, "x", dims, t.f.adjoint, NULL);
+    assert_refused(&t, reln_split(t.f.graph, x, 0, RELN_Q), RELN_ERR_SHAPE, "into 0 parts");
+    trial_init(&t, "so:3", "so:3");
+    x = numbers(&t, "x", dims, t.f.adjoint, NULL);
+    assert_refused(&t, reln_split(t.f.graph, x, 2, RELN_P), RELN_ERR_SHAPE, "an axis of extent 1");
+    trial_init(&t, "so:3", "so:3");
+    x = numbers(&t, "x", dims, t.f.adjoint, NULL);
+    assert_refused(&t, reln_split(t.f.graph, x, 2, RELN_K), RELN_ERR_ARG, "wanted P, Q or R");
+    trial_init(&t, "so:3", "so:3");
+    x = numbers(&t, "x", dims, t.f.adjoint, NULL);
+    assert_refused(&t, reln_merge(t.f.graph, x, RELN_C), RELN_ERR_ARG, "wanted P, Q or R");
+}
+
 static void coordinates_of_a_feature_do_not_move(void **state)
 {
     static const RelnAxis twice[RELN_AXES] = {RELN_P, RELN_P, RELN_R, RELN_K, RELN_C};
@@ -672,6 +727,8 @@ int main(void)
         cmocka_unit_test(slices_pads_and_joins_have_the_values_they_say),
         cmocka_unit_test(ranges_and_reps_that_do_not_fit_are_refused),
         cmocka_unit_test(permuted_axes_hold_the_same_numbers),
+        cmocka_unit_test(channels_are_divided_among_places_and_joined_again),
+        cmocka_unit_test(channels_are_divided_evenly_along_an_axis_of_one_place),
         cmocka_unit_test(coordinates_of_a_feature_do_not_move),
         cmocka_unit_test(indices_move_like_numbers),
         cmocka_unit_test(the_first_of_equal_ones_wins_and_nan_never),

@@ -22,7 +22,7 @@ static Make *const makers[] = {
     world_make_segment, world_make_spread,  world_make_reduce,     world_make_region,
     world_make_best,    world_make_fn,      world_make_call,       world_make_call,
     world_make_call,    world_make_normal,  world_make_normal,     world_make_normal,
-    world_make_force,   world_make_force};
+    world_make_force,   world_make_force,   world_make_split};
 enum { N_MAKERS = sizeof makers / sizeof *makers };
 
 static double largest(const World *w, const RelnNode *x)

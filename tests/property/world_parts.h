@@ -82,6 +82,7 @@ RelnNode *world_make_batch_sums(World *w);
 RelnNode *world_make_expand(World *w);
 RelnNode *world_make_reshape(World *w);
 RelnNode *world_make_permute(World *w);
+RelnNode *world_make_split(World *w);
 RelnNode *world_make_slice(World *w);
 RelnNode *world_make_pad(World *w);
 RelnNode *world_make_softmax(World *w);

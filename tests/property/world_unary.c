@@ -188,6 +188,18 @@ RelnNode *world_make_permute(World *w)
     return reln_permute(w->graph, x, axes);
 }
 
+/* Divides the channels among places where an axis of one place is free, and joins places elsewhere. */
+RelnNode *world_make_split(World *w)
+{
+    RelnNode *x = world_find(w, any, NULL);
+    const RelnAxis axis = (RelnAxis)below(w, 3);
+    const int channels = extent(x, RELN_C), parts = 1 + below(w, channels);
+
+    if (extent(x, axis) == 1 && channels % parts == 0)
+        return reln_split(w->graph, x, parts, axis);
+    return reln_merge(w->graph, x, axis);
+}
+
 RelnNode *world_make_slice(World *w)
 {
     RelnNode *x = world_find(w, any, NULL);
