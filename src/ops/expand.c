@@ -47,21 +47,38 @@ static bool infer(RelnGraph *g, RelnNode *z)
     return x->dtype == RELN_I32 || z->rep != NULL;
 }
 
-/* Copies elements of four or eight bytes, of any type. */
-static RelnStatus forward(const RelnExec *e)
+static void repeat_indices(const RelnExec *e)
 {
-    const size_t size = reln_dtype_size(e->node->dtype);
+    int32_t *out = e->out;
 
     for (RelnWalk w = reln_walk(e->prepared, 1, e->n); !w.done; reln_walk_next(&w, 1)) {
-        char *out = reln_at(e->out, w.out, size);
-        const char *in = reln_at(e->in[0], w.offset[0], size);
+        const int32_t *in = (const int32_t *)e->in[0] + w.offset[0];
 
-        if (reln_walk_stride(&w, 0))
-            memcpy(out, in, (size_t)w.run * size);
-        else
-            for (ptrdiff_t i = 0; i < w.run; i++)
-                memcpy(out + (size_t)i * size, in, size);
+        for (ptrdiff_t i = 0; i < w.run; i++)
+            out[w.out + i] = in[i * reln_walk_stride(&w, 0)];
     }
+}
+
+static void repeat_numbers(const RelnExec *e)
+{
+    const RelnRealKernels *k = reln_kern(e);
+
+    for (RelnWalk w = reln_walk_rows(e->prepared, 1, e->n); !w.done; reln_walk_next(&w, 1)) {
+        const RelnLink link = {.kind = RELN_LINK_LOAD,
+                               .at = reln_at(e->in[0], w.offset[0], k->size),
+                               .row = reln_walk_row(&w, 0),
+                               .column = reln_walk_stride(&w, 0)};
+
+        k->links(1, w.rows, w.run, 1, &link, reln_at(e->out, w.out, k->size));
+    }
+}
+
+static RelnStatus forward(const RelnExec *e)
+{
+    if (e->node->dtype == RELN_I32)
+        repeat_indices(e);
+    else
+        repeat_numbers(e);
     return RELN_OK;
 }
 

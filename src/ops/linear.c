@@ -2,7 +2,8 @@
 #include "ops/ops.h"
 
 typedef struct Attr {
-    const RelnTensor3 *t; /* extents (in, 1, out), interned by the graph: equal matrices are one object */
+    const RelnTensor3
+        *t; /* extents (in, 1, out), interned by the graph: equal matrices are one object */
 } Attr;
 
 /*!
@@ -64,9 +65,7 @@ static RelnStatus forward(const RelnExec *e)
     const ptrdiff_t c = z->shape.dims[RELN_C];
     const ptrdiff_t rows = e->n * reln_shape_before(&z->shape, RELN_K);
 
-    for (ptrdiff_t r = 0; r < rows; r++)
-        k->linear(T, c, reln_at(e->in[0], r * T->i * c, k->size), c,
-                  reln_at(e->out, r * T->k * c, k->size), c);
+    k->linear_rows(T, rows, c, e->in[0], e->out);
     return RELN_OK;
 }
 

@@ -149,17 +149,25 @@ static RelnStatus check(const RelnExec *e, RelnAxis axis, int extent)
     return RELN_OK;
 }
 
-/* Copy bytes, whatever the type. A run with one index is one copy; otherwise each element is copied by itself. */
-static void gather(char *z, const char *x, ptrdiff_t sx, const int32_t *index, ptrdiff_t si,
-                   ptrdiff_t step, ptrdiff_t n, size_t size)
+/* Copies elements of `size` bytes, whatever their type; the size is a constant, so a copy is one instruction. */
+static inline void gather_each(char *z, const char *x, ptrdiff_t sx, const int32_t *index,
+                               ptrdiff_t si, ptrdiff_t step, ptrdiff_t n, const size_t size)
 {
-    if (si == 0 && sx == 1) {
-        memcpy(z, x + (ptrdiff_t)size * index[0] * step, (size_t)n * size);
-        return;
-    }
     for (ptrdiff_t i = 0; i < n; i++)
         memcpy(z + (ptrdiff_t)size * i, x + (ptrdiff_t)size * (i * sx + index[i * si] * step),
                size);
+}
+
+/* A run with one index is one copy; otherwise each element is copied by itself. */
+static void gather(char *z, const char *x, ptrdiff_t sx, const int32_t *index, ptrdiff_t si,
+                   ptrdiff_t step, ptrdiff_t n, size_t size)
+{
+    if (si == 0 && sx == 1)
+        memcpy(z, x + (ptrdiff_t)size * index[0] * step, (size_t)n * size);
+    else if (size == 4)
+        gather_each(z, x, sx, index, si, step, n, 4);
+    else
+        gather_each(z, x, sx, index, si, step, n, 8);
 }
 
 static RelnStatus forward(const RelnExec *e)

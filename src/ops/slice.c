@@ -86,18 +86,12 @@ static RelnStatus forward_pad(const RelnExec *e)
 {
     const Attr *a = e->node->attr;
     const RelnShape *from = &e->node->in[0]->shape;
-    const size_t step = (size_t)reln_shape_behind(from, a->axis) * reln_dtype_size(e->node->dtype);
-    const size_t before = step * (size_t)a->first, behind = step * (size_t)a->count;
-    const size_t piece = step * (size_t)from->dims[a->axis];
-    const ptrdiff_t n = e->n * reln_shape_before(from, a->axis);
-    const char *x = e->in[0];
-    char *z = e->out;
+    const RelnRealKernels *k = reln_kern(e);
+    const ptrdiff_t step = reln_shape_behind(from, a->axis), piece = step * from->dims[a->axis];
 
-    for (ptrdiff_t i = 0; i < n; i++, x += piece, z += before + piece + behind) {
-        memset(z, 0, before);
-        memcpy(z + before, x, piece);
-        memset(z + before + piece, 0, behind);
-    }
+    memset(e->out, 0, (size_t)e->n * reln_node_bytes(e->node));
+    k->copy_rows(e->n * reln_shape_before(from, a->axis), piece, e->in[0], piece,
+                 reln_at(e->out, step * a->first, k->size), piece + step * (a->first + a->count));
     return RELN_OK;
 }
 

@@ -145,10 +145,10 @@ typedef struct RelnRealKernels {
     void (*contract_rows)(const RelnTensor3 *t, ptrdiff_t rows, ptrdiff_t n_c, const void *x,
                           ptrdiff_t row_x, ptrdiff_t ldx, ptrdiff_t sx, const void *y,
                           ptrdiff_t row_y, ptrdiff_t ldy, ptrdiff_t sy, void *z);
-    /* y[k,c] = sum M[k,i] x[i,c] for one item; M is given by its non-zero entries: i, k and value of the
-     * tensor, j unused */
-    void (*linear)(const RelnTensor3 *t, ptrdiff_t n_c, const void *x, ptrdiff_t ldx, void *y,
-                   ptrdiff_t ldy);
+    /* y[r,k,c] = sum M[k,i] x[r,i,c] for rows r, contiguous in x and y; M is given by its non-zero entries, in ascending
+     * order of k: i, k and value of the tensor, j unused */
+    void (*linear_rows)(const RelnTensor3 *t, ptrdiff_t rows, ptrdiff_t n_c, const void *x,
+                        void *y);
     /* Matrix products: the number of elements of packed b; packing b (k, n) or its transpose (n, k); c =
      * op(a) b, or c += op(a) b */
     ptrdiff_t (*gemm_packed)(ptrdiff_t n, ptrdiff_t k);

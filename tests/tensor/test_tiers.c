@@ -300,7 +300,7 @@ static void contractions(const Case *c)
     c->k->contract_rows(&t, c->rows, n, c->x, 3 * n, n, 1, c->y, 2 * n, n, 1, row(c, 0));
     c->k->contract_rows(&t, c->rows, n, c->x, 3, 1, 0, c->y, 2 * n, n, 1, row(c, 4));
     c->k->contract_rows(&t, c->rows, n, c->x, 3 * n, n, 1, c->y, 2, 1, 0, row(c, 8));
-    c->k->linear(&t, n, c->x, n, row(c, 12), n);
+    c->k->linear_rows(&t, c->rows, n, c->x, row(c, 12));
 }
 
 /* ---- the tests ----------------------------------------------------------------------------------------------------------- */
