@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/folder.h"
 #include "tasks/scaled.h"
@@ -135,9 +136,58 @@ static void saved_flights_are_judged_as_the_simulated_ones(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void write_flight(const char *path, double seconds)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    for (int i = 0; i <= 50 * seconds; i++) {
+        const double t = 0.02 * i;
+
+        fprintf(f, "%.2f %.9f %.9f %.9f 0 0 0 1\n", t, 6 * sin(0.7 * t), 5 * cos(0.5 * t), 0.3 * t);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+static void judge_flights(const char *names, double metrics[METRICS])
+{
+    TaskRun run;
+    Scaled s;
+
+    open_flights(&s, "flights", names);
+    scaled_run(&s, "integration", &run);
+    memcpy(metrics, run.metrics, METRICS * sizeof *metrics);
+    task_run_clear(&run);
+    scaled_close(&s);
+}
+
+/* A flight of 4 s has no error over 20 s: beside a longer flight it leaves that error alone, by itself there is none. */
+static void short_flights_have_the_errors_that_fit(void **state)
+{
+    const Folder *f = *state;
+    char path[2][96], both[200];
+    double metrics[3][METRICS]; /* of the long one, of both, of the short one */
+
+    snprintf(path[0], sizeof path[0], "%s/long.txt", f->directory);
+    snprintf(path[1], sizeof path[1], "%s/short.txt", f->directory);
+    snprintf(both, sizeof both, "%s,%s", path[0], path[1]);
+    write_flight(path[0], 25);
+    write_flight(path[1], 4);
+    judge_flights(path[0], metrics[0]);
+    judge_flights(both, metrics[1]);
+    judge_flights(path[1], metrics[2]);
+    assert_true(metrics[0][RTE20] > 0 && metrics[1][RTE20] == metrics[0][RTE20]);
+    assert_true(isnan(metrics[2][RTE20]));
+    assert_true(metrics[2][RTE2] > 0 && metrics[1][RTE2] > 0);
+    assert_true(metrics[1][RTE2] != metrics[0][RTE2]);
+    assert_int_equal(unlink(path[0]) | unlink(path[1]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(short_flights_have_the_errors_that_fit, folder_set_up,
+                                        folder_tear_down),
         cmocka_unit_test(rows_have_finite_scores),
         cmocka_unit_test(two_sensors_have_rows_of_their_own),
         cmocka_unit_test_setup_teardown(saved_flights_are_judged_as_the_simulated_ones,

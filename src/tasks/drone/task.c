@@ -302,8 +302,8 @@ static RelnStatus fly_all(TaskEnv *env, Data *d, int n_splits)
     return RELN_OK;
 }
 
-/* The shortest flight that is evaluated: half a minute, because errors over 20 s are computed. */
-enum { LEAST = 30 * (DRONE_WINDOW - 1) };
+/* The shortest flight that is evaluated: three windows, because errors over 2 s are computed. */
+enum { LEAST = 3 * (DRONE_WINDOW - 1) + 1 };
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -834,6 +834,27 @@ static RelnStatus keep_estimate(TaskRun *run, const Flown *flown, int n, const d
                                                  DRONE_WINDOW - 1, errors);
 }
 
+/* Returns the number of test flights that are long enough for errors over so many seconds. */
+static int flights_over(const Data *data, double seconds)
+{
+    int n = 0;
+
+    for (int i = 0; i < data->n[TESTED]; i++)
+        n += seconds / ((DRONE_WINDOW - 1) * DRONE_STEP) <= tiles(&data->flown[TESTED][i].flight);
+    return n;
+}
+
+/* Adds a flight's error to the mean over the flights that have one. */
+static void add_relative(const Data *data, double seconds, double error, double *mean)
+{
+    const int n = flights_over(data, seconds);
+
+    if (n == 0)
+        *mean = (double)NAN;
+    else if (!isnan(error))
+        *mean += error / n;
+}
+
 static RelnStatus judge_flight(const Judge *j, int number, double *room)
 {
     const Data *data = j->f->data;
@@ -849,8 +870,8 @@ static RelnStatus judge_flight(const Judge *j, int number, double *room)
     m[ATE] += s.ate / data->n[TESTED];
     m[MEAN] += s.mean / data->n[TESTED];
     m[PERCENT] += s.percent / data->n[TESTED];
-    m[RTE2] += s.rte2 / data->n[TESTED];
-    m[RTE20] += s.rte20 / data->n[TESTED];
+    add_relative(data, 2, s.rte2, &m[RTE2]);
+    add_relative(data, 20, s.rte20, &m[RTE20]);
     if (j->f->row.covariance || j->f->row.arch == DRONE_RTS_WINDOW) {
         double sum = 0;
 
