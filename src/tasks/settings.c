@@ -59,6 +59,13 @@ int task_choice(const TaskEnv *env, const char *name)
     return -1;
 }
 
+const char *const task_drawings_words[2] = {"yes", "no"};
+
+bool task_draws(const TaskEnv *env)
+{
+    return task_choice(env, "drawings") == 0;
+}
+
 RelnStatus task_fingerprint(TaskEnv *env, int i)
 {
     if (reln_folder_exists(env->values[i]))
@@ -80,7 +87,8 @@ static void put_option(const TaskEnv *env, int i, RelnDoc *doc, RelnDocNode *map
     const char *value =
         option->file ? env->fingerprints[i] : task_option(env, env->task->options[i].name);
 
-    reln_doc_set_text(doc, map, option->name, value && !option->output ? value : "");
+    reln_doc_set_text(doc, map, option->name,
+                      value && !option->output && !option->shown ? value : "");
 }
 
 RelnDocNode *task_settings(const TaskRun *run, RelnDoc *doc)
@@ -151,9 +159,10 @@ static const char *before_of(const Task *task, const char *name)
 {
     const char *before = before_in(task->scale_fields.section, name);
 
-    /* An option that takes any text or a file and that a record lacks was not given then. */
+    /* An option that takes any text or a file and that a record lacks was not given then; others may be empty anyway. */
     for (int i = 0; i < task->n_options; i++)
-        if (task->options[i].n_words == 0 && strcmp(task->options[i].name, name) == 0)
+        if ((task->options[i].n_words == 0 || task->options[i].shown) &&
+            strcmp(task->options[i].name, name) == 0)
             return "\"\"";
     return before ? before : before_in(task->row_fields.section, name);
 }

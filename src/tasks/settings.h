@@ -72,4 +72,14 @@
 extern const char *const task_form_words[], *const task_dtype_words[],
                                                 *const task_activation_words[];
 
+/* An option of tasks whose records draw single items of the data: with `no` a record has numbers only, so that it can be
+ * passed on where the data may not be. */
+extern const char *const task_drawings_words[2];
+#define TASK_DRAWINGS                                                                              \
+    {                                                                                              \
+        .name = "drawings", .help = "records draw some test items; no: they have numbers only",    \
+        TASK_WORDS(task_drawings_words), .shown = true                                             \
+    }
+bool task_draws(const TaskEnv *env);
+
 #endif

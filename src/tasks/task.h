@@ -86,6 +86,8 @@ typedef struct TaskOption {
     bool
         output; /* the value names a folder that is written; results do not depend on it, so that it
                   * is empty in the settings */
+    bool shown; /* the value decides what a record has beside its numbers, such as drawings: also empty in the
+                 * settings */
 } TaskOption;
 /* The words of an array of texts, or of the field `name` of an array of structs. */
 #define TASK_WORDS(array)                                                                          \

@@ -1,5 +1,6 @@
 /* judge.c -- see judge.h: scores of test jets, and the effects of boosts, soft particles and cuts on them. */
 #include "tasks/jets/judge.h"
+#include "tasks/settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -287,7 +288,7 @@ static RelnStatus judge_more(Exp *e, JetsFit *f)
 {
     TRY(judge_boosts(e, f));
     TRY(judge_changes(e, f));
-    return show_subjets(e, f);
+    return task_draws(f->run->env) ? show_subjets(e, f) : RELN_OK;
 }
 
 RelnStatus jets_judge(TaskRun *run, Exp *e, const void *self)

@@ -611,11 +611,12 @@ static RelnStatus judge(TaskRun *run, Exp *e, const void *self)
         run->metrics[PAIR + p] = f->data->procedural ? pair_share(f, o, f->turned, p) : (double)NAN;
     TRY(confuse(f, o));
     TRY(judge_angles(e, f));
-    TRY(draw_looks(e, f));
-    if (!f->row->pretrain)
+    if (f->row->pretrain)
+        TRY(judge_pretraining(e, f, &run->metrics[CHAMFER], &loss));
+    if (!task_draws(run->env))
         return RELN_OK;
-    TRY(judge_pretraining(e, f, &run->metrics[CHAMFER], &loss));
-    return draw(e, f);
+    TRY(draw_looks(e, f));
+    return f->row->pretrain ? draw(e, f) : RELN_OK;
 }
 
 /* ---- networks ------------------------------------------------------------------------------------------------------------------- */
@@ -816,7 +817,7 @@ const Task task_splats = {
     .main_metric = ROTATED,
     .n_models = sizeof models / sizeof models[0],
     .models = models,
-    .n_options = 3,
+    .n_options = 4,
     .options =
         {{.name = "data",
           .help =
@@ -824,7 +825,8 @@ const Task task_splats = {
           .file = true},
          {.name = "test", .help = "another such file, for testing", .file = true},
          {.name = "folder",
-          .help = "a folder of classes with .off, .ply or .splat files, as ModelNet comes"}},
+          .help = "a folder of classes with .off, .ply or .splat files, as ModelNet comes"},
+         TASK_DRAWINGS},
     .n_figures = sizeof figures / sizeof figures[0],
     .figures = figures,
     .seeds = {1, 1, 3},
