@@ -92,20 +92,41 @@ static size_t prepare_merge(const RelnNode *z, const RelnKernels *kern, void *pr
     return prepare_loops(&z->in[0]->shape, &z->shape, ((const Attr *)z->attr)->axis, prepared);
 }
 
-/* The innermost loop has adjacent channels in both values; without channels of its own it has single numbers. */
+/* A Side is one of the two values of a copy: where its rows begin, how far they are apart, and how far their numbers are. */
+typedef struct Side {
+    void *at;
+    ptrdiff_t row, step;
+} Side;
+
+/* Rows of adjacent channels are copied together; with one channel at each place, the numbers of a row are apart. */
+static void copy(const RelnRealKernels *k, const RelnWalk *w, Side from, Side to)
+{
+    if (from.step == 1 && to.step == 1) {
+        k->copy_rows(w->rows, w->run, from.at, from.row, to.at, to.row);
+        return;
+    }
+    for (ptrdiff_t r = 0; r < w->rows; r++)
+        k->copy_rows(w->run, 1, reln_at(from.at, r * from.row, k->size), from.step,
+                     reln_at(to.at, r * to.row, k->size), to.step);
+}
+
+static Side side_of_whole(const RelnRealKernels *k, const RelnWalk *w, const void *base)
+{
+    return (Side){reln_at(base, w->offset[0], k->size), reln_walk_row(w, 0),
+                  reln_walk_stride(w, 0)};
+}
+
+static Side side_of_divided(const RelnRealKernels *k, const RelnWalk *w, const void *base)
+{
+    return (Side){reln_at(base, w->out, k->size), w->run, 1};
+}
+
 static RelnStatus forward(const RelnExec *e)
 {
     const RelnRealKernels *k = reln_kern(e);
 
     for (RelnWalk w = reln_walk_rows(e->prepared, 1, e->n); !w.done; reln_walk_next(&w, 1))
-        if (reln_walk_stride(&w, 0) == 1)
-            k->copy_rows(w.rows, w.run, reln_at(e->in[0], w.offset[0], k->size),
-                         reln_walk_row(&w, 0), reln_at(e->out, w.out, k->size), w.run);
-        else
-            for (ptrdiff_t r = 0; r < w.rows; r++)
-                k->copy_rows(
-                    w.run, 1, reln_at(e->in[0], w.offset[0] + r * reln_walk_row(&w, 0), k->size),
-                    reln_walk_stride(&w, 0), reln_at(e->out, w.out + r * w.run, k->size), 1);
+        copy(k, &w, side_of_whole(k, &w, e->in[0]), side_of_divided(k, &w, e->out));
     return RELN_OK;
 }
 
@@ -114,14 +135,7 @@ static RelnStatus forward_merge(const RelnExec *e)
     const RelnRealKernels *k = reln_kern(e);
 
     for (RelnWalk w = reln_walk_rows(e->prepared, 1, e->n); !w.done; reln_walk_next(&w, 1))
-        if (reln_walk_stride(&w, 0) == 1)
-            k->copy_rows(w.rows, w.run, reln_at(e->in[0], w.out, k->size), w.run,
-                         reln_at(e->out, w.offset[0], k->size), reln_walk_row(&w, 0));
-        else
-            for (ptrdiff_t r = 0; r < w.rows; r++)
-                k->copy_rows(w.run, 1, reln_at(e->in[0], w.out + r * w.run, k->size), 1,
-                             reln_at(e->out, w.offset[0] + r * reln_walk_row(&w, 0), k->size),
-                             reln_walk_stride(&w, 0));
+        copy(k, &w, side_of_divided(k, &w, e->in[0]), side_of_whole(k, &w, e->out));
     return RELN_OK;
 }
 
