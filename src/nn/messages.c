@@ -100,36 +100,131 @@ static RelnNode *first_layer(RelnGraph *g, const Messages *m)
 
 /* ---- norms -------------------------------------------------------------------------------------------------------- */
 
-/* The sum over pairs of the parts of the first layer that depend on one end. */
-static RelnNode *sum_of_ends(const Messages *m, const Degrees *degrees)
-{
-    RelnGraph *g = m->net->graph;
-    RelnNode *first = reln_mul(g, degrees->first, m->by_first),
-             *second = reln_mul(g, degrees->second, m->by_second);
+/* The first layer is a_i + b_j + s_ij V. Its statistics need sums over pairs of the invariants s only, which are narrow; the
+ * wide parts a and b are summed over rows. A Moments holds the sums of s of each row over its pairs, as the receiver and as the
+ * sender, and the sum of s^T s over all pairs, in double precision: the square of the mean is subtracted from it. */
+typedef struct Moments {
+    RelnNode *first, *second, *products;
+} Moments;
 
-    if (m->senders == m->rows)
-        return reln_batch_sum(g, reln_add(g, first, second));
-    return reln_add(g, reln_batch_sum(g, first), reln_batch_sum(g, second));
+static RelnNode *wide(RelnGraph *g, RelnNode *x)
+{
+    return reln_cast(g, x, RELN_F64);
 }
 
-/* Computes the mean of the first layer. Its two ends need only sums over rows; the invariants are summed over
- * pairs. */
-static bool pair_statistics(const Messages *m, const Degrees *degrees, NnNorm *n)
+static RelnNode *narrow(RelnGraph *g, RelnNode *x)
 {
-    RelnGraph *g = m->net->graph, *body = reln_fn_begin(g, "sums");
-    RelnNode *weight = reln_batch_sum(g, degrees->first), *sum, *ends, *mean;
+    return reln_cast(g, x, RELN_DEFAULT);
+}
 
-    sum = reln_batch_sum(body, weighted(body, pair_weight(body, m), invariants(body, m)));
-    if (!body || !reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
+static bool moments_of_invariants(const Messages *m, Moments *out)
+{
+    RelnGraph *g = m->net->graph, *body = reln_fn_begin(g, "moments");
+    RelnNode *weight, *s, *t, *sums[3];
+
+    if (!body)
         return false;
-    ends = sum_of_ends(m, degrees);
-    mean = reln_div(g, reln_add(g, ends, reln_mix(g, sum, m->of_pair)), reln_nn_divisor(g, weight));
-    body = reln_fn_begin(g, "squares");
-    sum = reln_square(body, reln_sub(body, first_layer(body, m), mean));
-    sum = reln_batch_sum(body, weighted(body, pair_weight(body, m), sum));
-    if (!body || !reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, &sum))
+    weight = pair_weight(body, m);
+    s = wide(body, invariants(body, m));
+    t = weight ? reln_mul(body, wide(body, weight), s) : s;
+    sums[0] = reln_reduce(body, t, m->rows);
+    sums[1] = reln_scatter_add(
+        body, t, m->options->other ? m->options->other : reln_pair_second(body, m->pairs),
+        m->senders);
+    sums[2] = reln_outer(body, t, s);
+    if (!reln_call(g, reln_fn_end(body, 3, sums), 0, NULL, sums))
         return false;
-    reln_nn_norm_renew(g, n, mean, sum, weight);
+    *out = (Moments){sums[0], sums[1], sums[2]};
+    return true;
+}
+
+/* The sum of b_j over the pairs (i, j) of each row i, with their weights. Where all pairs are there, it is the sum over the
+ * sample, without the row itself unless it is a pair with itself. */
+static bool sum_of_others(const Messages *m, RelnNode *b, RelnNode **out)
+{
+    const bool one_set = m->senders == m->rows;
+    RelnGraph *g = m->net->graph, *body;
+    RelnNode *own, *sum;
+    RelnDomain first, second;
+    bool self;
+
+    if (m->options->other || !reln_domain_pairs(g, m->pairs, &first, &second, &self)) {
+        body = reln_fn_begin(g, "others");
+        if (!body)
+            return false;
+        sum =
+            reln_reduce(body, weighted(body, pair_weight(body, m), at_second(body, m, b)), m->rows);
+        return reln_call(g, reln_fn_end(body, 1, &sum), 0, NULL, out);
+    }
+    own = one_set ? weighted(g, m->weights, b) : b;
+    sum = reln_spread(g, reln_reduce(g, own, RELN_SAMPLES), m->rows);
+    if (one_set && !self)
+        sum = reln_sub(g, sum, own);
+    *out = weighted(g, m->weights, sum);
+    return true;
+}
+
+/* x times the number of pairs of each row */
+static RelnNode *each(RelnGraph *g, RelnNode *degrees, RelnNode *x)
+{
+    return reln_mul(g, reln_cast(g, degrees, x ? x->dtype : RELN_DEFAULT), x);
+}
+
+/* Subtracts the mean of s from sums of s, and the square of the mean from the sum of s^T s. */
+static Moments centred(RelnGraph *g, const Moments *s, const Degrees *d, RelnNode *mean,
+                       RelnNode *weight)
+{
+    RelnNode *square = reln_outer(g, mean, mean);
+
+    return (Moments){reln_sub(g, s->first, each(g, d->first, mean)),
+                     reln_sub(g, s->second, each(g, d->second, mean)),
+                     reln_sub(g, s->products, reln_mul(g, square, weight))};
+}
+
+/* The sum over pairs of (a_i + b_j + s_ij V)^2, all centred: d_i a_i^2, d_j b_j^2, 2 a_i times the sum of b_j, 2 a_i times the sum
+ * of s_ij V, 2 b_j times the sum of s_ij V, and V^T times the sum of s_ij^T s_ij times V. d is the number of pairs of a row. */
+static RelnNode *sum_of_squares(const Messages *m, const Degrees *d, RelnNode *a, RelnNode *b,
+                                RelnNode *others, const Moments *s)
+{
+    RelnGraph *g = m->net->graph;
+    RelnNode *v = wide(g, m->of_pair), *first, *second, *pairs;
+
+    first = reln_add(g, others, reln_mix(g, narrow(g, s->first), m->of_pair));
+    first = reln_add(g, each(g, d->first, a), reln_scale(g, first, 2.0));
+    first = reln_batch_sum(g, wide(g, reln_mul(g, a, first)));
+    second = reln_scale(g, reln_mix(g, narrow(g, s->second), m->of_pair), 2.0);
+    second = reln_add(g, each(g, d->second, b), second);
+    second = reln_batch_sum(g, wide(g, reln_mul(g, b, second)));
+    pairs = reln_sum(g, reln_mul(g, v, reln_mix(g, s->products, v)), RELN_R);
+    return reln_add(g, reln_add(g, first, second), pairs);
+}
+
+static RelnNode *mean_of(RelnGraph *g, RelnNode *degrees, RelnNode *x, RelnNode *pairs)
+{
+    return reln_div(g, reln_batch_sum(g, wide(g, each(g, degrees, x))), pairs);
+}
+
+static bool pair_statistics(const Messages *m, const Degrees *d, NnNorm *n)
+{
+    RelnGraph *g = m->net->graph;
+    RelnNode *weight = reln_batch_sum(g, wide(g, d->first)), *some = reln_nn_divisor(g, weight);
+    RelnNode *of_a, *of_b, *of_s, *a, *b, *others, *mean, *squares;
+    Moments s;
+
+    if (!moments_of_invariants(m, &s))
+        return false;
+    of_a = mean_of(g, d->first, m->by_first, some);
+    of_b = mean_of(g, d->second, m->by_second, some);
+    of_s = reln_div(g, reln_batch_sum(g, s.first), some);
+    s = centred(g, &s, d, of_s, weight);
+    a = reln_sub(g, m->by_first, narrow(g, of_a));
+    b = reln_sub(g, m->by_second, narrow(g, of_b));
+    if (!sum_of_others(m, b, &others))
+        return false;
+    squares = sum_of_squares(m, d, a, b, others, &s);
+    squares = reln_maximum(g, squares, wide(g, reln_scalar(g, 0.0))); /* rounding */
+    mean = reln_add(g, reln_add(g, of_a, of_b), reln_mix(g, of_s, wide(g, m->of_pair)));
+    reln_nn_norm_renew(g, n, narrow(g, mean), narrow(g, squares), narrow(g, weight));
     return true;
 }
 

@@ -182,6 +182,10 @@ typedef struct RelnRealKernels {
                         ptrdiff_t ldt);
     /* z[i] += x[r * item + i], row after row */
     void (*sum_rows)(ptrdiff_t rows, ptrdiff_t item, const void *x, void *z);
+    /* z[i n_y + j] += sum x[r n_x + i] y[r n_y + j]: each sum is one chain of multiply-adds, row after row,
+     * which begins with z, so that rows may come in parts */
+    void (*products)(ptrdiff_t rows, ptrdiff_t n_x, ptrdiff_t n_y, const void *x, const void *y,
+                     void *z);
     /* Gathers elements: y[i] = x[index[i * si] item + i], 0 where the index is -1. x, y and z point to the
      * first of the n elements, in item 0. */
     void (*gather)(ptrdiff_t n, const int32_t *index, ptrdiff_t si, ptrdiff_t item, const void *x,
