@@ -130,7 +130,7 @@ typedef struct RelnRealKernels {
     /* z[i] = x[i] A(u[i]) + B(u[i]), polynomials of n terms in ascending powers; a NULL: A = 0 */
     void (*squash)(ptrdiff_t count, int n, const double *a, const double *b, const void *x,
                    const void *u, void *z);
-    /* z (items, rows, n_c) by n links, the first of which loads */
+    /* z (items, rows, n_c) by n links, the first of which loads; z overlaps no operand */
     void (*links)(ptrdiff_t items, ptrdiff_t rows, ptrdiff_t n_c, int n, const RelnLink *links,
                   void *z);
     /* sum of x[i], in eight interleaved partial sums: the order depends on n alone */
