@@ -222,6 +222,33 @@ static void sums(const Case *c)
     c->k->sum_within(c->rows, c->columns, c->x, row(c, 5));
 }
 
+/* The sum of a row does not depend on the rows beside it. */
+static void sums_of_rows_are_sums(void **state)
+{
+    enum { ROWS = 11, MOST = 64 };
+    RelnRng rng = reln_rng(1, 0);
+
+    (void)state;
+    for (int tier = 0; tier < 3 && reln_kernels_tier(tier); tier++)
+        for (int is_double = 0; is_double < 2; is_double++) {
+            const RelnKernels *table = reln_kernels_tier(tier);
+            const RelnRealKernels *k = is_double ? table->f64 : table->f32;
+
+            fill(k, &rng, 0, false);
+            for (ptrdiff_t n = 1; n <= MOST; n++) {
+                double wide[ROWS] = {0}, *all = wide;
+                float *narrow = (float *)wide;
+
+                k->sum_each(ROWS, n, numbers[0], wide, 1);
+                for (int r = 0; r < ROWS; r++) {
+                    const void *x = (const char *)numbers[0] + (size_t)(r * n) * k->size;
+
+                    assert_true((is_double ? all[r] : (double)narrow[r]) == k->sum(n, x));
+                }
+            }
+        }
+}
+
 static void rows(const Case *c)
 {
     const ptrdiff_t n = c->columns;
@@ -373,6 +400,7 @@ int main(void)
         cmocka_unit_test(links_of_items_have_the_same_bits),
         cmocka_unit_test(links_of_items_are_as_their_formula),
         cmocka_unit_test(sums_have_the_same_bits),
+        cmocka_unit_test(sums_of_rows_are_sums),
         cmocka_unit_test(rows_have_the_same_bits),
         cmocka_unit_test(functions_along_an_axis_have_the_same_bits),
         cmocka_unit_test(optimisers_have_the_same_bits),
