@@ -1,14 +1,15 @@
 /* Chains of links, those with loops of their own among them, give the numbers of their formulas, link by link, each rounded to the
- * type: with operands that repeat one number along the row, and with gathered rows, some of which are missing. */
+ * type: in items of one row and of several, with operands that repeat one number along the row, and with gathered items, some of
+ * which are missing. */
 #include <string.h>
 
 #include "support/support.h"
 #include "tensor/kernels.h"
 
-enum { ROOM = 1 << 13, MOST_COLUMNS = 53, ROWS = 29, OPERANDS = 8, MISSING = 5 };
+enum { ROOM = 1 << 13, MOST_COLUMNS = 53, ITEMS = 29, OPERANDS = 8, MISSING = 5 };
 
 static double operands[OPERANDS][ROOM], result[ROOM];
-static int32_t index_of[ROWS];
+static int32_t index_of[ITEMS];
 
 /* A letter is the kind of a link, a for the first kind; a capital has an operand that repeats one number along the row. */
 static const char *const chains[] = {
@@ -18,7 +19,7 @@ static const char *const chains[] = {
     "aelN", "aehehln", "abbbbbb", "Aeb",  "aebebebe", "abelnhigk", "aelnmnlnb",
 };
 
-static RelnLink link_at(const char *chain, int l, ptrdiff_t columns, int gathered)
+static RelnLink link_at(const char *chain, int l, ptrdiff_t rows, ptrdiff_t columns, int gathered)
 {
     const bool one = chain[l] < 'a';
     RelnLink s = {.kind = (RelnLinkKind)(chain[l] - (one ? 'A' : 'a')), .a = 2, .b = -0.75};
@@ -34,7 +35,8 @@ static RelnLink link_at(const char *chain, int l, ptrdiff_t columns, int gathere
     }
     s.at = operands[l % OPERANDS];
     s.index = l == gathered ? index_of : NULL;
-    s.item = one ? 1 : columns;
+    s.item = rows * (one ? 1 : columns);
+    s.row = one ? 1 : columns;
     s.column = one ? 0 : 1;
     return s;
 }
@@ -49,25 +51,29 @@ static double rounded(const RelnRealKernels *k, double x)
     return k->size == sizeof(double) ? x : (double)(float)x;
 }
 
-/* The operand of a link at a row and column. */
-static double operand(const RelnRealKernels *k, const RelnLink *s, ptrdiff_t r, ptrdiff_t c)
-{
-    const ptrdiff_t item = s->index ? s->index[r] : r;
+/* A Spot is a number of the result. */
+typedef struct Spot {
+    ptrdiff_t item, row, column;
+} Spot;
 
-    return item < 0 ? 0 : number(k, s->at, item * s->item + c * s->column);
+static double operand(const RelnRealKernels *k, const RelnLink *s, const Spot *at)
+{
+    const ptrdiff_t item = s->index ? s->index[at->item] : at->item;
+
+    return item < 0 ? 0
+                    : number(k, s->at, item * s->item + at->row * s->row + at->column * s->column);
 }
 
-static double formula(const RelnRealKernels *k, int n, const RelnLink *links, ptrdiff_t r,
-                      ptrdiff_t c)
+static double formula(const RelnRealKernels *k, int n, const RelnLink *links, const Spot *at)
 {
     double z = 0;
 
     for (int l = 0; l < n; l++) {
         const RelnLink *s = &links[l];
-        double y = s->at ? operand(k, s, r, c) : 0;
+        double y = s->at ? operand(k, s, at) : 0;
 
         if (s->kind == RELN_LINK_ADD_PRODUCT || s->kind == RELN_LINK_SUB_PRODUCT)
-            y = rounded(k, y * operand(k, s + 1, r, c));
+            y = rounded(k, y * operand(k, s + 1, at));
         switch (s->kind) {
         case RELN_LINK_LOAD:
             z = y;
@@ -117,23 +123,26 @@ static bool same(double x, double y)
     return x == y || (x != x && y != y);
 }
 
-static void compare(const RelnRealKernels *k, const char *chain, ptrdiff_t columns, int gathered)
+static void compare(const RelnRealKernels *k, const char *chain, ptrdiff_t rows, ptrdiff_t columns,
+                    int gathered)
 {
     const int n = (int)strlen(chain);
-    const size_t bytes = (size_t)(ROWS * columns) * k->size;
+    const size_t bytes = (size_t)(ITEMS * rows * columns) * k->size;
     RelnLink links[RELN_LINKS];
+    ptrdiff_t i = 0;
 
     for (int l = 0; l < n; l++)
-        links[l] = link_at(chain, l, columns, gathered);
+        links[l] = link_at(chain, l, rows, columns, gathered);
     memcpy(result, operands[0], sizeof result);
-    k->links(ROWS, 1, columns, n, links, result);
-    for (ptrdiff_t r = 0; r < ROWS; r++)
-        for (ptrdiff_t c = 0; c < columns; c++)
-            if (!same(number(k, result, r * columns + c), formula(k, n, links, r, c)))
-                fail_msg("%s, %d columns, link %d gathered: row %d, column %d is %.17g, wanted "
-                         "%.17g",
-                         chain, (int)columns, gathered, (int)r, (int)c,
-                         number(k, result, r * columns + c), formula(k, n, links, r, c));
+    k->links(ITEMS, rows, columns, n, links, result);
+    for (Spot at = {0, 0, 0}; at.item < ITEMS; at.item++)
+        for (at.row = 0; at.row < rows; at.row++)
+            for (at.column = 0; at.column < columns; at.column++, i++)
+                if (!same(number(k, result, i), formula(k, n, links, &at)))
+                    fail_msg("%s, %d rows of %d columns, link %d gathered: item %d, row %d, column "
+                             "%d is %.17g, wanted %.17g",
+                             chain, (int)rows, (int)columns, gathered, (int)at.item, (int)at.row,
+                             (int)at.column, number(k, result, i), formula(k, n, links, &at));
     assert_memory_equal((const char *)result + bytes, (const char *)operands[0] + bytes,
                         sizeof result - bytes);
 }
@@ -162,8 +171,10 @@ static void chains_are_their_formulas(void **state)
             fill(k, &rng);
             for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
                 for (ptrdiff_t columns = 1; columns <= MOST_COLUMNS; columns++)
-                    for (int gathered = -1; gathered < 2; gathered++)
-                        compare(k, chains[i], columns, gathered);
+                    for (int gathered = -1; gathered < 2; gathered++) {
+                        compare(k, chains[i], 1, columns, gathered);
+                        compare(k, chains[i], 3, columns, gathered);
+                    }
         }
 }
 
@@ -171,7 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains_are_their_formulas)};
 
-    for (int i = 0; i < ROWS; i++)
+    for (int i = 0; i < ITEMS; i++)
         index_of[i] = i % MISSING == 3 ? -1 : i * 7 % 11;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
