@@ -364,6 +364,36 @@ static void contractions_of_any_extents_are_sums_over_entries(void **state)
                                       y);
 }
 
+/* One array is both factors: row by row, or each row with the first. */
+static void an_array_may_be_both_factors(void **state)
+{
+    const RelnEntry entries[] = {{0, 2, 0, 1}, {1, 1, 0, -0.5}, {2, 0, 1, 3}};
+    const RelnTensor3 t = {CI, CI, 2, 3, entries};
+    double x[ROWS * CI * CHANNELS], z[ROWS * 2 * CHANNELS];
+    RelnRng rng = reln_rng(8, 0);
+
+    (void)state;
+    fill_normal(&rng, ROWS * CI * CHANNELS, x);
+    for (int reference = 0; reference < 2; reference++)
+        for (ptrdiff_t c = 1; c <= CHANNELS; c++)
+            for (int repeats = 0; repeats < 2; repeats++) {
+                const ptrdiff_t row = CI * c;
+
+                reln_kernels(reference)->f64->contract_rows(&t, ROWS, c, x, row, c, 1, x,
+                                                            repeats ? 0 : row, c, 1, z);
+                for (ptrdiff_t r = 0; r < ROWS; r++)
+                    for (ptrdiff_t i = 0; i < c; i++) {
+                        const double *a = x + r * row + i, *b = repeats ? x + i : a;
+                        const double ac = a[0] * b[2 * c], bb = 0.5 * a[c] * b[c];
+
+                        assert_true(fabs(z[2 * r * c + i] - (ac - bb)) <=
+                                    4 * DBL_EPSILON * (fabs(ac) + fabs(bb)));
+                        assert_true(fabs(z[(2 * r + 1) * c + i] - 3 * a[2 * c] * b[0]) <=
+                                    4 * DBL_EPSILON * fabs(3 * a[2 * c] * b[0]));
+                    }
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +404,7 @@ int main(void)
         cmocka_unit_test(the_bits_of_a_number_do_not_depend_on_its_place),
         cmocka_unit_test(lanes_are_added_pairs_first),
         cmocka_unit_test(contractions_of_any_extents_are_sums_over_entries),
+        cmocka_unit_test(an_array_may_be_both_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
