@@ -13,10 +13,11 @@ static int32_t index_of[ITEMS];
 
 /* A letter is the kind of a link, a for the first kind; a capital has an operand that repeats one number along the row. */
 static const char *const chains[] = {
-    "ab",   "abb",     "abbb",    "ae",   "acE",      "abi",       "abbi",      "aebi",    "abebi",
-    "aEbg", "aje",     "aeb",     "aebb", "aebln",    "aeln",      "aelnln",    "aelnlnb", "acheb",
-    "a",    "aE",      "aEb",     "aBi",  "aebgi",    "ackeb",     "afbdg",     "aemn",    "aELn",
-    "aelN", "aehehln", "abbbbbb", "Aeb",  "aebebebe", "abelnhigk", "aelnmnlnb",
+    "ab",        "abb",       "abbb", "ae",   "acE",     "abi",     "abbi",  "aebi",
+    "abebi",     "aEbg",      "aje",  "aeb",  "aebb",    "aebln",   "aeln",  "aelnln",
+    "aelnlnb",   "acheb",     "a",    "aE",   "aEb",     "aBi",     "aebgi", "ackeb",
+    "afbdg",     "aemn",      "aELn", "aelN", "aehehln", "abbbbbb", "Aeb",   "aebebebe",
+    "abelnhigk", "aelnmnlnb", "ac",   "af",   "aF",
 };
 
 static RelnLink link_at(const char *chain, int l, ptrdiff_t rows, ptrdiff_t columns, int gathered)
