@@ -225,6 +225,13 @@ static bool keep_chain(Draft *d, const RelnNode *x)
     return true;
 }
 
+/* Returns whether a single function is worth a chain: an operand repeats inside an item, so that the function alone would run item
+ * by item. */
+static bool repeats(const Draft *d)
+{
+    return d->n_reads == 2 && d->chain.rank > 2;
+}
+
 static bool chain_to(Planner *p, const bool *mine, const RelnNode *x)
 {
     Draft d = {.p = p, .mine = mine};
@@ -234,7 +241,9 @@ static bool chain_to(Planner *p, const bool *mine, const RelnNode *x)
         link.kind == RELN_LINK_LOAD)
         return true;
     collect(&d, x, CHAIN_FOLDS);
-    return d.n_members < 2 || !find_loops(&d, x) || keep_chain(&d, x);
+    if (!find_loops(&d, x))
+        return true;
+    return (d.n_members < 2 && !repeats(&d)) || keep_chain(&d, x);
 }
 
 /* Works from the end, so that a chain starts from its last node. If the plan stops at the first value that is
