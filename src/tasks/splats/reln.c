@@ -377,6 +377,29 @@ RelnFeatures splats_reln_block(const RelnNet *net, const SplatsNet *m, RelnFeatu
     return reln_nn_residual(net, f, forward(net, m, norm(net, m, "n2", f)), skip);
 }
 
+/* A block of tokens and positions as a function: its gradient computes the values of the block again, which takes less time than
+ * writing them to memory and reading them there would take, if they were kept for all objects of a batch. */
+static RelnFeatures block_of(const RelnNet *net, const SplatsNet *m, RelnFeatures f,
+                             RelnFeatures pos, double skip, RelnNode **looks)
+{
+    RelnGraph *g = net->graph;
+    RelnNet inside = *net;
+    RelnNode *out[3] = {NULL};
+
+    inside.graph = reln_fn_begin(g, "block");
+    if (!inside.graph) /* an error before the block */
+        return (RelnFeatures){0};
+    f = splats_reln_block(&inside, m, plus(&inside, f, pos), skip, looks);
+    out[0] = f.x;
+    out[1] = f.s;
+    out[2] = looks ? *looks : NULL;
+    if (!reln_call(g, reln_fn_end(inside.graph, looks ? 3 : 2, out), 0, NULL, out))
+        return (RelnFeatures){0};
+    if (looks)
+        *looks = out[2];
+    return (RelnFeatures){out[0], out[1]};
+}
+
 static RelnFeatures blocks(const RelnNet *net, const SplatsNet *m, RelnFeatures f, RelnFeatures pos,
                            bool decoder, RelnNode **looks)
 {
@@ -385,8 +408,8 @@ static RelnFeatures blocks(const RelnNet *net, const SplatsNet *m, RelnFeatures 
     for (int i = 0; i < depth; i++) {
         const RelnNet block = reln_nn_within(net, decoder ? "dec%d" : "enc%d", i);
 
-        f = splats_reln_block(&block, m, plus(net, f, pos),
-                              depth > 1 ? m->skip * i / (depth - 1) : 0, looks);
+        f = block_of(&block, m, f, pos, depth > 1 ? m->skip * i / (depth - 1) : 0,
+                     i == depth - 1 ? looks : NULL);
     }
     return norm(net, m, decoder ? "dnorm" : "norm", f);
 }
