@@ -2,8 +2,9 @@
  *
  * A chain is a sequence of elementwise nodes, each of which is the only reader of the one before. Values pass from node to
  * node in registers. The last node of a chain has the instruction, which reads the inputs of all its nodes; the other nodes
- * have neither an instruction nor memory. Rows that a node of the chain gathers are read in place. Every link rounds as it
- * would in a separate pass, so chains change no bit. */
+ * have neither an instruction nor memory. A single node is a chain, too, if one of its operands repeats inside an item. Rows
+ * that a node of the chain gathers are read in place. Every link rounds as it would in a separate pass, so chains change no
+ * bit. */
 #include "graph/compile.h"
 
 /* A Draft is a chain while it is collected. */

@@ -1,5 +1,6 @@
-/* Rows of a contraction or linear map have the same bits together as alone: together, some maps are computed by other loops, which
- * keep operands in registers (products and brackets of 3 x 3 matrices, maps with an operand of one coordinate, linear maps). */
+/* This file compares rows of contractions and linear maps that one call computes together with rows computed one by one: the bits must
+ * be the same. Several rows of products and brackets of 3 x 3 matrices, of maps with an operand of one coordinate, and of linear maps
+ * are computed by loops that single rows do not use. */
 #include <string.h>
 
 #include "support/support.h"
@@ -21,14 +22,14 @@ static void add_entry(Map *m, int i, int j, int k, double value)
     m->t.entries = m->entries;
 }
 
-/* The place of element (row, column) of a matrix or of its transpose. */
+/* Returns the place of element (row, column) of a matrix or of its transpose. */
 static int at(int row, int column, int turned)
 {
     return turned ? 3 * column + row : 3 * row + column;
 }
 
-/* z = A B, or A B - B A if `bracket` is set, where A is x or its transpose, and B is y or its transpose: found from the values of
- * matrix units. */
+/* Fills a map with the entries of z = A B, or of A B - B A if `bracket` is set, where A is x or its transpose and B is y or its
+ * transpose. An entry is the value of z for two matrix units. */
 static void three(Map *m, int turn_x, int turn_y, int bracket)
 {
     *m = (Map){.t = {K, K, K, 0, m->entries}};
