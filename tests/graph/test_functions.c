@@ -148,6 +148,37 @@ static void functions_call_functions(void **state)
     assert_alike(nested);
 }
 
+/* ---- random numbers ------------------------------------------------------------------------------------------------ */
+
+/* Returns x + m sin(x W) y, with a factor m of 0 or 2 that is drawn for each sample. */
+static RelnNode *branch(RelnGraph *g, RelnNode *x, RelnNode *y, RelnNode *w, uint64_t key)
+{
+    RelnNode *m = reln_random_bernoulli(g, 0.5, RELN_SAMPLES, (RelnDims){0}, key);
+
+    m = reln_scale(g, reln_cast(g, m, RELN_F64), 2.0);
+    return reln_add(g, x, reln_mul(g, reln_mul(g, wave(g, x, w), y), m));
+}
+
+/* Builds two branches with other random numbers, each of which is a function of captured nodes. */
+static RelnNode *dropped(RelnGraph *g, bool calls, RelnNode *x, RelnNode *y, RelnNode *w)
+{
+    for (uint64_t key = 1; key <= 2; key++) {
+        RelnGraph *body = calls ? reln_fn_begin(g, "branch") : g;
+        RelnNode *out = branch(body, x, y, w, key);
+
+        if (calls && !reln_call(g, reln_fn_end(body, 1, &out), 0, NULL, &out))
+            return NULL;
+        x = out;
+    }
+    return x;
+}
+
+static void the_gradient_of_a_function_draws_the_numbers_of_the_function(void **state)
+{
+    (void)state;
+    assert_alike(dropped);
+}
+
 /* ---- what a function may return ------------------------------------------------------------------------------------ */
 
 enum { RESULTS = 7 };
@@ -326,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_call_functions),
+        cmocka_unit_test(the_gradient_of_a_function_draws_the_numbers_of_the_function),
         cmocka_unit_test(results_may_be_arguments_repeats_views_and_unread),
         cmocka_unit_test(a_call_at_step_level_has_one_item),
         cmocka_unit_test(results_are_kept_across_phases),
